@@ -155,7 +155,7 @@ Way way_of(const GradientProgram& p) {
   return way;
 }
 
-/// The kernels' roundings, of values that may cancel afterwards.
+/// The kernels' roundings, of values that may cancel afterwards; a norm's second derivative sums their products.
 std::string engines_differ(const Gradients& planned, const Gradients& reference, const Way& way) {
   if (planned.error != reference.error)
     return fmt::format("errors: planned `{}`, reference `{}`", planned.error, reference.error);
@@ -167,7 +167,7 @@ std::string engines_differ(const Gradients& planned, const Gradients& reference,
       // If a value is infinite or NaN, the order of steps decides whether the result is infinite or NaN.
       if (!std::isfinite(x) && !std::isfinite(y)) continue;
       if (!way.finite && (!std::isfinite(x) || !std::isfinite(y))) continue;
-      if (!(std::fabs(x - y) <= 32 * way.precision * std::max(way.largest, std::fabs(y))))
+      if (!(std::fabs(x - y) <= 64 * way.precision * std::max(way.largest, std::fabs(y))))
         return fmt::format("gradient {}, element {}: planned {}, reference {}", r, i, x, y);
     }
   }
