@@ -72,20 +72,22 @@ namespace {
 /// Dtypes that opset 17 or ONNX Runtime leaves out of an op, and the one in which the op computes them. It has all
 /// their values, but for uint64, whose negation has the same bits. Sums and products wrap when the result is cast back.
 struct Carrier {
-  std::string_view ops;
+  std::initializer_list<std::string_view> ops;
   std::initializer_list<DType> left_out;
   DType carrier;
 };
 const Carrier carriers[] = {
-    {" sum prod sumsquare l1 cumsum matmul pow negate ",
+    {{"sum", "prod", "sumsquare", "l1", "cumsum", "matmul", "pow", "negate"},
      {DType::int8, DType::uint8, DType::int16, DType::uint16},
      DType::int32},
-    {" max min ", {DType::int16, DType::uint16}, DType::int32},
-    {" relu ", {DType::int16}, DType::int32},
-    {" negate pow ", {DType::uint32}, DType::int64},
-    {" negate ", {DType::uint64}, DType::int64},
-    {" argmax argmin topk sort greater greater_equal less less_equal ", {DType::boolean}, DType::uint8},
-    {" isnan isinf ",
+    {{"max", "min"}, {DType::int16, DType::uint16}, DType::int32},
+    {{"relu"}, {DType::int16}, DType::int32},
+    {{"negate", "pow"}, {DType::uint32}, DType::int64},
+    {{"negate"}, {DType::uint64}, DType::int64},
+    {{"argmax", "argmin", "topk", "sort", "greater", "greater_equal", "less", "less_equal"},
+     {DType::boolean},
+     DType::uint8},
+    {{"isnan", "isinf"},
      {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32, DType::uint32, DType::int64,
       DType::uint64, DType::float16},
      DType::float32},
@@ -93,8 +95,7 @@ const Carrier carriers[] = {
 
 DType carrier_of(const OpRow& row, DType dtype) {
   for (const Carrier& c : carriers)
-    if (c.ops.find(fmt::format(" {} ", row.name)) != std::string_view::npos &&
-        std::find(c.left_out.begin(), c.left_out.end(), dtype) != c.left_out.end())
+    if (std::ranges::find(c.ops, row.name) != c.ops.end() && std::ranges::find(c.left_out, dtype) != c.left_out.end())
       return c.carrier;
   return dtype;
 }
@@ -161,6 +162,10 @@ std::string Exporter::initialiser(const std::string& wanted, const Array& value)
   kept_.push_back(value);
   model_.graph.initialisers.push_back(from_array(name, kept_.back()));
   return name;
+}
+
+std::string Exporter::cast(const std::string& value, DType to) {
+  return add("Cast", {value}, {attribute("to", static_cast<int64_t>(element_type(to)))});
 }
 
 void Exporter::reserve_names(const pxl::Graph& graph) {
@@ -276,15 +281,12 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   OpContextStorage storage(op);
   const DType dtype = storage.in.empty() || !storage.in[0] ? DType::float32 : storage.in[0]->dtype;
   const DType carrier = carrier_of(row, dtype);
-  const auto cast_value = [&](const std::string& value, DType to) {
-    return add("Cast", {value}, {attribute("to", static_cast<int64_t>(element_type(to)))});
-  };
   std::vector<TensorSpec> carried(storage.in.size());
   for (size_t i = 0; carrier != dtype && i < in.size(); ++i) {
     if (!storage.in[i] || storage.in[i]->dtype != dtype) continue;
     carried[i] = {storage.in[i]->shape, carrier, {}};
     storage.in[i] = &carried[i];
-    in[i] = cast_value(in[i], carrier);
+    in[i] = cast(in[i], carrier);
   }
   storage.site.in = storage.in;
   const ExportSite site{*this, op, storage.site, in};
@@ -298,7 +300,7 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   else
     throw NoForm{"ONNX has no such op"};
   for (size_t i = 0; i < out.size() && i < op.outputs.size(); ++i) {
-    if (carrier != dtype && op.outputs[i]->spec.dtype == dtype) out[i] = cast_value(out[i], dtype);
+    if (carrier != dtype && op.outputs[i]->spec.dtype == dtype) out[i] = cast(out[i], dtype);
     if (i == 0 && changed)
       change(op.inputs[*changed], out[i], frame);
     else
@@ -326,12 +328,7 @@ ExportForm export_form(std::string_view op) {
   return nullptr;
 }
 
-Texts as_int32(const ExportSite& s, const std::string& value) {
-  return {s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(ElementType::int32))})};
-}
-std::string as_int64(const ExportSite& s, const std::string& value) {
-  return s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(ElementType::int64))});
-}
+Texts as_int32(const ExportSite& s, const std::string& value) { return {s.e.cast(value, DType::int32)}; }
 
 Model export_graph(const pxl::Graph& graph, const ExportOptions& options, std::vector<Array>& kept) {
   kept.clear();

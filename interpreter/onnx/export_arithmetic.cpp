@@ -150,18 +150,9 @@ const ExportRow arithmetic_rows[] = {
        };
        return one(s.e.add("Clip", {s.in[0], bound("min"), bound("max")}));
      }},
-    {"cast",
-     [](const ExportSite& s) {
-       return one(s.e.add("Cast", {s.in[0]},
-                          {attribute("to", static_cast<int64_t>(element_type(s.op.outputs[0]->spec.dtype)))}));
-     }},
+    {"cast", [](const ExportSite& s) { return one(s.e.cast(s.in[0], s.op.outputs[0]->spec.dtype)); }},
     {"round_to_bfloat16",
-     [](const ExportSite& s) {
-       const auto cast = [&](const std::string& from, ElementType to) {
-         return s.e.add("Cast", {from}, {attribute("to", static_cast<int64_t>(to))});
-       };
-       return one(cast(cast(s.in[0], ElementType::bfloat16), element_type(s.dtype())));
-     }},
+     [](const ExportSite& s) { return one(s.e.cast(s.e.cast(s.in[0], DType::bfloat16), s.dtype())); }},
     {"identity", same},
     {"detach", same},
     {"copy_var_update_", [](const ExportSite& s) { return one(s.in[1]); }},
@@ -249,10 +240,7 @@ const ExportRow arithmetic_rows[] = {
      }},
     {"lamb_square",
      [](const ExportSite& s) {
-       const std::string wide =
-           s.dtype() == DType::float32
-               ? s.in[0]
-               : s.e.add("Cast", {s.in[0]}, {attribute("to", static_cast<int64_t>(ElementType::float32))});
+       const std::string wide = s.dtype() == DType::float32 ? s.in[0] : s.e.cast(s.in[0], DType::float32);
        return one(s.e.add("ReduceSumSquare", {wide}, {attribute("keepdims", int64_t{0})}));
      }},
     {"increment_mod",
@@ -288,9 +276,7 @@ const ExportRow arithmetic_rows[] = {
     {"batch_statistics",
      [](const ExportSite& s) {
        const DType of = s.op.outputs[0]->spec.dtype;
-       const std::string x =
-           of == s.dtype() ? s.in[0]
-                           : s.e.add("Cast", {s.in[0]}, {attribute("to", static_cast<int64_t>(ElementType::float32))});
+       const std::string x = of == s.dtype() ? s.in[0] : s.e.cast(s.in[0], DType::float32);
        Ints axes{0};
        for (size_t i = 2; i < s.shape().size(); ++i) axes.push_back(static_cast<int64_t>(i));
        const std::vector<Attribute> over{attribute("axes", axes), attribute("keepdims", int64_t{1})};

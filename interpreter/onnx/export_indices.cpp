@@ -12,8 +12,7 @@ namespace pxl::onnx {
 namespace {
 
 std::string cast_to(const ExportSite& s, const std::string& value, DType from, DType to) {
-  if (from == to) return value;
-  return s.e.add("Cast", {value}, {attribute("to", static_cast<int64_t>(element_type(to)))});
+  return from == to ? value : s.e.cast(value, to);
 }
 Ints counted(int64_t n) {
   Ints all(static_cast<size_t>(n));
@@ -27,7 +26,7 @@ Ints wrapped_axes(const ExportSite& s) {
 }
 /// The starts of a dynamic window, one per axis.
 std::string starts_of(const ExportSite& s) {
-  const std::string starts = as_int64(s, s.in[1]);
+  const std::string starts = s.e.cast(s.in[1], DType::int64);
   return s.shape(1).empty() ? s.e.add("Reshape", {starts, s.e.ints({1})}) : starts;
 }
 
@@ -86,7 +85,7 @@ std::string with_shared_axes(const ExportSite& s, const std::string& indices) {
 Texts scatter_nd(const ExportSite& s) {
   const std::string reduction = s.c.string("reduction");
   if (reduction == "max" || reduction == "min") throw NoForm{"opset 18 is the first with the reduction " + reduction};
-  const std::string at = with_shared_axes(s, as_int64(s, s.in[1]));
+  const std::string at = with_shared_axes(s, s.e.cast(s.in[1], DType::int64));
   return one(s.e.add("ScatterND", {s.in[0], at, s.in[2]}, {attribute("reduction", reduction)}));
 }
 
@@ -218,8 +217,8 @@ const ExportRow index_rows[] = {
     {"tied_gather", gather_form},
     {"gather_nd",
      [](const ExportSite& s) {
-       return one(
-           s.e.add("GatherND", {s.in[0], as_int64(s, s.in[1])}, {attribute("batch_dims", s.c.integer("batch_dims"))}));
+       return one(s.e.add("GatherND", {s.in[0], s.e.cast(s.in[1], DType::int64)},
+                          {attribute("batch_dims", s.c.integer("batch_dims"))}));
      }},
     {"scatter_nd", scatter_nd},
     {"scatter_reduce", scatter_reduced},

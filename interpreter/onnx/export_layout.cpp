@@ -24,8 +24,9 @@ Texts slice_form(const ExportSite& s, const Ints& starts, const Ints& ends, cons
 Texts one_hot(const ExportSite& s) {
   const bool direct = s.dtype(1) == DType::float32 || s.dtype(1) == DType::int64;
   const std::string depth = s.e.initialiser("depth", Array::scalar<int64_t>(s.c.integer("num_classes")));
-  const std::string hot = s.e.add("OneHot", {as_int64(s, s.in[0]), depth, direct ? s.in[1] : s.e.ints({0, 1})},
-                                  {attribute("axis", s.axis("axis", 1))});
+  const std::string hot =
+      s.e.add("OneHot", {s.e.cast(s.in[0], DType::int64), depth, direct ? s.in[1] : s.e.ints({0, 1})},
+              {attribute("axis", s.axis("axis", 1))});
   return one(direct ? hot : s.e.add("Gather", {s.in[1], hot}));
 }
 

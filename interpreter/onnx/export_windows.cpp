@@ -117,8 +117,7 @@ const ExportRow window_rows[] = {
     {"roi_align",
      [](const ExportSite& s) {
        const Ints size = s.c.integers("output_size");
-       const std::string images =
-           s.e.add("Cast", {s.in[2]}, {attribute("to", static_cast<int64_t>(ElementType::int64))});
+       const std::string images = s.e.cast(s.in[2], DType::int64);
        return one(s.e.add("RoiAlign", {s.in[0], s.in[1], images},
                           {attribute("coordinate_transformation_mode", std::string("output_half_pixel")),
                            attribute("output_height", size[0]), attribute("output_width", size[1]),

@@ -43,6 +43,8 @@ class Exporter {
   /// Adds a node and returns the name of its first output.
   std::string add(const std::string& op, Texts inputs, std::vector<Attribute> attributes = {}, size_t outputs = 1,
                   const std::string& wanted = "t");
+  /// Adds a conversion.
+  std::string cast(const std::string& value, DType to);
   /// Add an initialiser (a list of ints, a number, an array) and return its name.
   std::string ints(const Ints& values);
   std::string scalar(double value, DType dtype);
@@ -145,8 +147,6 @@ inline Texts one(std::string name) { return {std::move(name)}; }
 ExportForm export_form(std::string_view op);
 /// Converts an index to pxl's int32, since ONNX has indices of 64 bits.
 Texts as_int32(const ExportSite& s, const std::string& value);
-/// Converts an index to 64 bits.
-std::string as_int64(const ExportSite& s, const std::string& value);
 std::span<const ExportRow> arithmetic_forms();
 std::span<const ExportRow> layout_forms();
 std::span<const ExportRow> index_forms();
