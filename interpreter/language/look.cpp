@@ -177,7 +177,7 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
     if (rest) uncertain.push_back(s);
     Flow flow = Flow::normal;
     if (!attempt(in, *s, a, flow, failed)) {
-      // What an assertion rules out would fail once more in what follows, and in what takes the result.
+      // After a failed assertion the next statements, and the caller, would report the same fault once more.
       const bool ends = names_of(*s).leaves || (failed && s->kind == ast::StmtKind::assert_);
       if (ends) c.left |= leaves_loop | leaves_function;
     }

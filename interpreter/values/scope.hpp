@@ -99,7 +99,7 @@ class Scope {
   uint64_t version() const { return version_; }
   /// A name that was added.
   Value& added_value(size_t i) const { return names_->entries[i].value; }
-  /// As long as it stays, no scope gets a version that no scope ever had.
+  /// While this number stays the same, no scope gets a new version.
   static uint64_t newest_version() { return newest_version_.load(std::memory_order_relaxed); }
 
  private:

@@ -104,8 +104,8 @@ NormRows norm_rows(const TensorSpec& data, const TensorSpec& statistics, int64_t
   return {data, statistics, 1, data.shape.back()};
 }
 
-// The statistics are results too. Of a row of n elements, with c = x - mean, the derivative of the mean is 1 / n, and
-// that of s = (mean(c^2) + eps)^(-1/2) is -s^3 c / n.
+// The statistics are results too. A row has n elements, and c = x - mean. The derivative of the mean is 1 / n. The
+// derivative of s = (mean(c^2) + eps)^(-1/2) is -s^3 c / n.
 void norm_gradient(GradContext& c, std::string_view helper, int64_t groups) {
   Expr of_x;
   if (c.dy(0) && (c.wants(0) || c.wants(1) || c.wants(2))) {
@@ -131,9 +131,9 @@ void norm_gradient(GradContext& c, std::string_view helper, int64_t groups) {
   if (of_x) c.set(0, of_x);
 }
 
-// With h for the gradient of dx and p, q for those of the parameters' gradients: a row of n elements has
-// xhat = centred(x - mean) s, which the given mean leaves as it is, and dx = s N(g w) with
-// N(e) = e - mean(e) - xhat mean(e xhat), which is symmetric.
+// h is the gradient of dx; p and q are those of the parameters' gradients. A row of n elements has
+// xhat = centred(x - mean) s, which does not depend on the given mean. dx = s N(g w), and
+// N(e) = e - mean(e) - xhat mean(e xhat) is symmetric.
 void norm_grad_gradient(GradContext& c, int64_t groups) {
   const NormRows r = norm_rows(c.in_spec(1), c.in_spec(3), groups);
   const auto mean = [&](const Expr& e) { return r.total(e) * (1.0 / r.n); };

@@ -40,7 +40,7 @@ Turn turn(int64_t part, int64_t whole) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-/// The time of a pass of this radix over a number, in passes of 8.
+/// How long a pass of a radix takes for a number. The unit is a pass of radix 8.
 double time_of_radix(int radix) { return has_roots(radix) ? radix / 5.0 : 0.6 + radix / 20.0; }
 
 /// The coded radices whose product is n and whose time is least, the largest first. `from` is the first one that may be
@@ -156,8 +156,8 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
   return plan;
 }
 
-/// A line of so many numbers or more takes less time by itself, by rows and columns, than beside others, which do not
-/// fit the cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd extent is
+/// Whether a line takes less time by itself, as rows and columns, than beside others. Eight long lines do not fit the
+/// cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd extent is
 /// as many. By itself it takes longer than half a complex one.
 bool is_long(LinePlan::Form form, int64_t n) {
   const bool halved = form != LinePlan::Form::complex && n % 2 == 0;
