@@ -8,6 +8,7 @@
 #include <new>
 
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/help/help.hpp"
@@ -151,6 +152,7 @@ Outcome Engine::guarded(const std::function<void(Outcome&)>& body) {
   } catch (const std::exception& e) {
     failed({failure(fmt::format("internal error: {}", e.what()), Fault::internal)});
   }
+  add_implied_fixes(o.diagnostics);
   o.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return o;
 }

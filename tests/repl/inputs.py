@@ -126,6 +126,15 @@ def weights_that_are_kept_in_another_form(pxl, home):
     assert t.leave() == 0
 
 
+def remedies_of_mistakes(pxl, home):
+    """An error of an input has the remedy that it has in a file."""
+    t = Terminal(pxl, home)
+    contains(t.enter("for i in 3 { print(i) }"), "an int is not iterable", "`range(3)`")
+    t.enter("program p { stream out y = constant(1.0) }")
+    contains(t.enter("p.run()"), "no member `run`", "`Session(p()).run(")
+    assert t.leave() == 0
+
+
 def outer_names(pxl, home):
     """A function binds a name of the session by `nonlocal`."""
     t = Terminal(pxl, home)
@@ -417,7 +426,7 @@ def profile(pxl, home):
     assert t.leave() == 0
 
 
-CASES = [values, outer_names, start_up_is_quick, top_level_program, weights_that_are_kept_in_another_form, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, profile, not_a_terminal]
+CASES = [values, remedies_of_mistakes, outer_names, start_up_is_quick, top_level_program, weights_that_are_kept_in_another_form, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, profile, not_a_terminal]
 
 
 # Those whose answers an engine computes.

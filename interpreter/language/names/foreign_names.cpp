@@ -293,6 +293,7 @@ constexpr ForeignMember foreign_members[] = {
     {"record", {"to_dict", the_fields, "{base}.fields"}},
     {"error", {"args", "`e.message` is the text of an error", "{base}.message"}},
     {"error", {"msg", "`e.message` is the text of an error", "{base}.message"}},
+    {"program", {"run", "a session runs a program: `Session(p()).run(x = [1, 2])`"}},
     {"session", {"vars", the_variables}},
     {"session", {"variables", the_variables}},
     {"session", {"weights", the_variables}},
