@@ -70,9 +70,8 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
 
 void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a) {
   Evaluator& evaluator = evaluator_of(in);
-  const ScopePtr scope =
-      s.file.empty() ? evaluator.import_module(s.path, s.span) : evaluator.import_file(s.file, s.span);
-  const std::string full = s.file.empty() ? text_of_import(s.path) : s.file;
+  const ScopePtr scope = s.file ? evaluator.import_file(*s.file, s.span) : evaluator.import_module(s.path, s.span);
+  const std::string full = s.file ? *s.file : text_of_import(s.path);
   const Value module = make_ref<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
     Value value;

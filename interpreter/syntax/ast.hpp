@@ -253,7 +253,7 @@ struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explic
 struct FromImportStmt : Stmt {
   struct Item { std::string name, as; Span span; };
   std::vector<std::string> path;  ///< begins with a "." for each dot of a relative import
-  std::string file;  ///< file of `from "model.onnx" import`; empty for a path
+  std::optional<std::string> file;  ///< file of `from "model.onnx" import`; none for a path
   std::vector<Item> items;
   explicit FromImportStmt(Span s) : Stmt(StmtKind::from_import, s) {}
 };

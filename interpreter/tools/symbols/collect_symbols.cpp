@@ -189,7 +189,7 @@ class Collector {
       const std::string& name = item.as.empty() ? item.name : item.as;
       const Span place = item.as.empty() ? find_word(item.span, name) : find_last_word(item.span, name);
       const int i = scopes_.declare(scope, SymbolKind::import, name, place, s.span);
-      scopes_.symbol(i).imports.push_back({s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""}, item.name,
+      scopes_.symbol(i).imports.push_back({s.file ? std::vector{"\"" + *s.file + "\""} : s.path, item.name,
                                            !item.as.empty(), find_word(item.span, item.name)});
     }
   }

@@ -223,7 +223,8 @@ std::string show(const Stmt* s) {
     }
     case StmtKind::from_import: {
       const auto& i = *static_cast<const FromImportStmt*>(s);
-      std::string out = fmt::format("(from {} import", fmt::join(i.path, "."));
+      std::string out =
+          fmt::format("(from {} import", i.file ? "\"" + *i.file + "\"" : fmt::format("{}", fmt::join(i.path, ".")));
       for (const auto& item : i.items) out += " " + item.name + (item.as.empty() ? "" : " as " + item.as);
       return out + ")";
     }
