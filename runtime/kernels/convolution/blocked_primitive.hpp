@@ -85,7 +85,8 @@ struct BlockedPrimitive {
     // Accepts only vector code for this shape: no reference loops, and no second im2col.
     usable = name.find("ref") == name.npos && name.find("gemm") == name.npos && name.find("sse") == name.npos;
     const auto between = [](const memory::desc& from, const memory::desc& to) {
-      return dnnl::reorder(dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to));
+      // The attributes that oneDNN 3 takes by default are a static with a destructor.
+      return dnnl::reorder(dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to, dnnl::primitive_attr()));
     };
     reorder_first = between(plain_first, first);
     reorder_second = between(plain_second, second);
