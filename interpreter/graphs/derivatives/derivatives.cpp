@@ -112,11 +112,8 @@ Value grad_of_tensor(Interpreter& in, const Value& given, const Value& wrt, Unus
     throw Error("grad: of a tensor's gradient, say what it is for: `grad(loss, w)`",
                 {"the gradient of a function is for its first argument by default"})
         .as(codes::arguments);
-  std::vector<Wanted> wanted;
-  for (auto& [name, leaf] : wanted_leaves(in, wrt)) {
-    if (!as_tensor(leaf)) type_error("grad: a gradient is for tensors, got " + with_article(leaf.type_name()));
-    wanted.push_back({name, reached(in, as_tensor(leaf)), {}});
-  }
+  std::vector<Wanted> wanted = wanted_tensors(in, wrt, "grad");
+  for (Wanted& w : wanted) w.tensor = reached(in, w.tensor);
   if (wanted.empty()) throw Error("grad: no tensor is wanted").as(codes::gradient);
   std::vector<Tensor*> distinct;
   for (const Wanted& w : wanted)

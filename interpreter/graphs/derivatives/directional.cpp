@@ -27,12 +27,13 @@ namespace {
 // ---- vjp, jvp, hvp, jacobian
 
 /// The operands made from the tensors of all arguments.
-std::vector<Wanted> all_arguments(const FunctionCall& call, size_t first = 0) {
+std::vector<Wanted> all_arguments(const FunctionCall& call) {
   std::vector<Wanted> wanted;
   for (const FunctionCall::Given& g : call.given) {
-    if (g.position < first || !is_floating(as_tensor(g.tensor)->spec.dtype)) continue;
+    if (!is_floating(as_tensor(g.tensor)->spec.dtype)) continue;
     const std::string name = g.argument.empty() ? std::to_string(g.position) : g.argument;
-    wanted.push_back({g.path.empty() ? name : name + "." + g.path, as_tensor(g.tensor), {g.slot}});
+    const auto below = [&](const std::string& top) { return g.path.empty() ? top : top + "." + g.path; };
+    wanted.push_back({below(name), below(std::to_string(g.position)), as_tensor(g.tensor), {g.slot}});
   }
   return wanted;
 }
@@ -75,8 +76,6 @@ std::unique_ptr<AtMoment> at_moment(Interpreter& in, const std::shared_ptr<State
   return moment ? std::make_unique<AtMoment>(in, *moment) : nullptr;
 }
 
-Value one_or_all(const std::vector<Value>& values) { return values.size() == 1 ? values[0] : make_tuple(values); }
-
 /// The arguments without their last, which is returned.
 Value take_last(Arguments& args) {
   Value last = std::move(args.positional.back());
@@ -96,7 +95,9 @@ Ref<DerivativeObject> pullback(const Value& f) {
     std::vector<Value> gradients =
         gradients_of_call(i, call, output_gradients(i, call, dy, "vjp"), wanted, Unused::zero);
     note_numbers(lifted, wanted, gradients);
-    return one_or_all(gradients);
+    const std::vector<Value> parts =
+        in_form(call.callable.ir, wanted, std::move(gradients), false).as<GradientsObject>()->parts();
+    return parts.size() == 1 ? parts[0] : make_tuple(parts);
   });
   d->all_differentiated = true;
   d->parameters.emplace_back("dy");
@@ -165,21 +166,21 @@ Value make_vjp(Interpreter& in, Arguments args) {
 
 // ---- jvp
 
-/// The tangent for a tensor among the arguments; null if it has none.
-Tensor* tangent_for(Interpreter& in, const FunctionCall::Given& g, const Value& given) {
+/// The direction for a tensor among the arguments; null if it has none.
+Tensor* tangent_for(Interpreter& in, const FunctionCall::Given& g, const Value& given, const std::string& where) {
   const TensorSpec& spec = as_tensor(g.tensor)->spec;
   if (!is_floating(spec.dtype) || given.is_none()) return nullptr;
   Value found = given;
   if (!g.path.empty()) {
     const std::vector<TreeLeaf> leaves = tree_leaves(in, given);
     const auto at = std::ranges::find(leaves, g.path, &TreeLeaf::first);
-    if (at == leaves.end()) throw Error("jvp: no tangent is given for `" + g.path + "`").as(codes::gradient);
+    if (at == leaves.end()) throw Error(where + ": no tangent is given for `" + g.path + "`").as(codes::gradient);
     found = at->second;
     if (found.is_none()) return nullptr;
   }
-  Tensor* t = to_operand(in, found, spec, "jvp: a tangent");
+  Tensor* t = to_operand(in, found, spec, where + ": a tangent");
   if (t->spec != spec)
-    throw Error("jvp: a tangent is " + text(t->spec) + ", but its argument is " + text(spec)).as(codes::gradient);
+    throw Error(where + ": a tangent is " + text(t->spec) + ", but its argument is " + text(spec)).as(codes::gradient);
   return t;
 }
 
@@ -196,7 +197,7 @@ Value build_jvp(Interpreter& in, const DerivativeObject& self, LiftedArguments& 
   std::vector<bool> given(graph.inputs().size(), false);
   std::vector<Tensor*> tangents(given.size(), nullptr);
   for (const FunctionCall::Given& g : call.given) {
-    tangents[g.slot] = tangent_for(in, g, lifted.args.positional[count + g.position]);
+    tangents[g.slot] = tangent_for(in, g, lifted.args.positional[count + g.position], "jvp");
     given[g.slot] = tangents[g.slot] != nullptr;
   }
   const Pushforward made = pushforward(graph, given);
@@ -265,16 +266,20 @@ Value make_hvp(Interpreter& in, const Arguments& given) {
     const Value v = take_last(args);
     const FunctionCall call = call_function(i, make_grad(self.function, Value(), {}), args);
     std::vector<Tensor*> dys;
-    const std::vector<Value> vs = tensors_in(i, v);
-    for (size_t k = 0; k < vs.size(); ++k) dys.push_back(reached(i, as_tensor(vs[k])));
-    if (dys.size() != result_outputs(*call.callable.graph))
+    for (const FunctionCall::Given& g : call.given)
+      if (is_floating(as_tensor(g.tensor)->spec.dtype)) dys.push_back(tangent_for(i, g, v, "hvp"));
+    const auto is_float = [](const Value& t) { return is_floating(as_tensor(t)->spec.dtype); };
+    if (std::ranges::count(dys, nullptr) > 0 ||
+        std::ranges::count_if(tensors_in(i, v), is_float) != static_cast<std::ptrdiff_t>(dys.size()))
       throw Error("hvp: `v` has the form of `x`").as(codes::gradient);
     const std::vector<Wanted> wanted = all_arguments(call);
     std::vector<Value> products = gradients_of_call(i, call, dys, wanted, Unused::zero);
     note_numbers(l, wanted, products);
     size_t next = 0;
-    return map_tree(i, args.positional[0],
-                    [&](const Value& leaf, const std::string&) { return as_tensor(leaf) ? products[next++] : leaf; });
+    return map_tree(i, args.positional[0], [&](const Value& leaf, const std::string&) {
+      const Tensor* t = as_tensor(leaf);
+      return t && is_floating(t->spec.dtype) ? products[next++] : leaf;
+    });
   });
   d->differentiated = {Value(int64_t{0}), Value(int64_t{1})};
   Arguments args;

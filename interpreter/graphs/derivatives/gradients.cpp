@@ -267,9 +267,10 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
 
   auto out = make_ref<GradientsObject>();
   out->ir = info->ir;
-  auto want = [&](Tensor* t, std::string name) {
+  auto want = [&](Tensor* t, const std::string& name, const std::string& path) {
     out->wanted.push_back(t);
-    out->names.push_back(std::move(name));
+    out->names.push_back(name);
+    out->paths.push_back(path);
   };
   if (!a.has("wanted")) {
     for (Tensor* input : inputs_with_gradient(callee)) {
@@ -277,17 +278,12 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
       Tensor* parent =
           call.inputs[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin())];
       if (std::find(out->wanted.begin(), out->wanted.end(), parent) == out->wanted.end())
-        want(parent, input->key.empty() ? input->name : input->key);
-    }
-  } else if (auto* tree = a.value("wanted").as<TreeObject>()) {
-    out->of_tree = true;
-    for (auto& [name, leaf] : tree->leaves()) {
-      if (!as_tensor(leaf))
-        type_error("backward: `" + name + "` of the tree is no tensor, but " + with_article(leaf.type_name()));
-      want(as_tensor(leaf), name);
+        want(parent, input->key.empty() ? input->name : input->key, input->key.empty() ? input->name : input->key);
     }
   } else {
-    for (Tensor* t : to_tensors(in, a.value("wanted"), "backward")) want(t, t->name);
+    const Value wanted = a.value("wanted");
+    out->of_tree = wanted.as<TreeObject>() != nullptr;
+    for (const Wanted& w : wanted_tensors(in, wanted, "backward")) want(w.tensor, w.name, w.path);
   }
   for (size_t w = 0; w < out->wanted.size(); ++w)
     if (std::find(call.inputs.begin(), call.inputs.end(), out->wanted[w]) == call.inputs.end())
@@ -310,9 +306,37 @@ Value backward(Interpreter& in, const Ref<CallInfoObject>& info, const Arguments
 // ---- gradients
 
 std::string GradientsObject::repr(Interpreter& in) {
+  if (const std::vector<Value> items = parts(); items.size() < gradients.size()) return repr_of(in, make_list(items));
   std::string out = "{";
   for (size_t i = 0; i < gradients.size(); ++i) out += (i ? ", '" : "'") + names[i] + "': " + repr_of(in, gradients[i]);
   return out + "}";
+}
+
+Value GradientsObject::below(const std::vector<std::string>& keys, std::string_view key) const {
+  auto out = make_ref<GradientsObject>();
+  out->ir = ir;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!keys[i].starts_with(key) || (keys[i].size() > key.size() && keys[i][key.size()] != '.')) continue;
+    if (keys[i].size() == key.size()) return gradients[i];
+    if (!wanted.empty()) out->wanted.push_back(wanted[i]);
+    out->paths.push_back(keys[i].substr(key.size() + 1));
+    out->gradients.push_back(gradients[i]);
+  }
+  out->names = out->paths;
+  return out->gradients.empty() ? Value() : Value(out);
+}
+
+std::vector<Value> GradientsObject::parts() const {
+  const auto is_below_item = [](const std::string& path) { return !path.empty() && std::isdigit(path[0]); };
+  if (!std::ranges::all_of(paths, is_below_item)) return gradients;
+  std::vector<Value> items;
+  std::string_view last;
+  for (const std::string& path : paths) {
+    const std::string_view item = std::string_view(path).substr(0, path.find('.'));
+    if (item != last) items.push_back(below(paths, item));
+    last = item;
+  }
+  return items;
 }
 
 TreePtr GradientsObject::tree() const {
@@ -328,19 +352,20 @@ Value GradientsObject::index(Interpreter&, const Value& key) {
     return gradients[static_cast<size_t>(it - wanted.begin())];
   }
   if (const std::string* s = key.as_string()) {
-    auto it = std::find(names.begin(), names.end(), *s);
-    if (it != names.end()) return gradients[static_cast<size_t>(it - names.begin())];
+    for (const auto* keys : {&names, &paths})
+      if (Value found = below(*keys, *s); !found.is_none() || std::ranges::find(*keys, *s) != keys->end()) return found;
     std::string hint = did_you_mean(*s, names);
     throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
-  if (key.is_int())
-    return gradients[static_cast<size_t>(
-        wrap_index(key.as_int(), static_cast<int64_t>(gradients.size()), "gradients"))];
+  if (key.is_int()) {
+    const std::vector<Value> items = parts();
+    return items[static_cast<size_t>(wrap_index(key.as_int(), static_cast<int64_t>(items.size()), "gradients"))];
+  }
   type_error("gradients are indexed by tensor, name or position, got " + with_article(key.type_name()));
 }
 
 std::optional<Iterator> GradientsObject::iterate(Interpreter&) {
-  return Iterator([list = gradients, i = size_t{0}]() mutable -> std::optional<Value> {
+  return Iterator([list = parts(), i = size_t{0}]() mutable -> std::optional<Value> {
     if (i >= list.size()) return std::nullopt;
     return list[i++];
   });
@@ -395,8 +420,7 @@ MemberTable gradients_members() {
 std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {
   if (std::optional<Value> found = member_of_table(in, gradients_table, *this, name)) return found;
   for (const std::string& n : names)  // names in a tree: grads.fc1.weight
-    if (n == name || (n.size() > name.size() && n.compare(0, name.size(), name) == 0 && n[name.size()] == '.'))
-      return tree()->index(in, Value(name));
+    if (n.starts_with(name) && (n.size() == name.size() || n[name.size()] == '.')) return below(names, name);
   return std::nullopt;
 }
 

@@ -41,16 +41,20 @@ bool selects_arguments(const Value& wrt) {
   return list && !list->items.empty() && std::all_of(list->items.begin(), list->items.end(), is_selector);
 }
 
-std::vector<TreeLeaf> wanted_leaves(Interpreter& in, const Value& wrt) {
-  std::vector<TreeLeaf> leaves;
-  if (auto* b = wrt.as<BoundGraphObject>())
-    leaves = b->vars->leaves();
-  else
-    leaves = tree_leaves(in, wrt);
-  const bool by_name = wrt.as<TreeObject>() || wrt.as<DictObject>() || wrt.as<BoundGraphObject>();
-  for (auto& [name, leaf] : leaves)
-    if (Tensor* t = as_tensor(leaf); t && !by_name) name = t->name;
-  return leaves;
+std::vector<Wanted> wanted_tensors(Interpreter& in, const Value& wrt, const char* where) {
+  auto* bound = wrt.as<BoundGraphObject>();
+  const auto* list = wrt.as<SequenceObject>();
+  std::vector<Wanted> wanted;
+  for (const auto& [path, leaf] : bound ? bound->vars->leaves() : tree_leaves(in, wrt)) {
+    Tensor* t = as_tensor(leaf);
+    if (!t)
+      type_error(fmt::format("{}: {} is no tensor, but {}", where,
+                             path.empty() ? "what is wanted" : fmt::format("`{}` of what is wanted", path),
+                             with_article(leaf.type_name())));
+    const bool is_item = path.empty() || (list && path.find('.') == path.npos);
+    wanted.push_back({is_item ? t->name : path, path, t, {}});
+  }
+  return wanted;
 }
 
 std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, const Value& f, const Value& wrt,
@@ -61,7 +65,8 @@ std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, co
   const bool of_params = wrt.is_none() && f.as<ModuleInstance>();
   if (of_params) {
     for (const auto& [input, outer] : call.callable.inputs)
-      if (Tensor* t = as_tensor(outer); t && !t->key.empty() && !is_state(in, t)) wanted.push_back({t->key, t, {}});
+      if (Tensor* t = as_tensor(outer); t && !t->key.empty() && !is_state(in, t))
+        wanted.push_back({t->key, t->key, t, {}});
     std::sort(wanted.begin(), wanted.end(), [](const Wanted& x, const Wanted& y) { return x.name < y.name; });
   } else if (wrt.is_none() ? !of_vars : selects_arguments(wrt)) {
     std::vector<Value> selectors;
@@ -71,14 +76,18 @@ std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, co
       selectors = elements_of(in, wrt);
     else
       selectors.push_back(wrt);
-    for (const Value& s : selectors) {
+    const bool alone = !wrt.as<SequenceObject>();
+    for (size_t i = 0; i < selectors.size(); ++i) {
+      const Value& s = selectors[i];
       const size_t before = wanted.size();
       for (const FunctionCall::Given& g : call.given) {
         const bool meant = s.is_int() ? static_cast<size_t>(s.as_int()) == g.position : *s.as_string() == g.argument;
         if (!meant) continue;
         const std::string name = g.argument.empty() ? std::to_string(g.position) : g.argument;
-        const bool alone = selectors.size() == 1;
-        wanted.push_back({g.path.empty() ? name : alone ? g.path : name + "." + g.path, as_tensor(g.tensor), {g.slot}});
+        const auto below = [&](const std::string& top) {
+          return g.path.empty() ? top : alone ? g.path : top + "." + g.path;
+        };
+        wanted.push_back({below(name), below(std::to_string(i)), as_tensor(g.tensor), {g.slot}});
         whole = alone && g.path.empty();
       }
       if (wanted.size() > before) continue;
@@ -93,13 +102,7 @@ std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, co
     return wanted;
   } else {
     whole = as_tensor(wrt) != nullptr;
-    for (auto& [name, leaf] : wanted_leaves(in, of_vars ? f : wrt)) {
-      Tensor* t = as_tensor(leaf);
-      if (!t)
-        type_error("grad: `wrt` takes names or positions of arguments, or tensors, got " +
-                   with_article(leaf.type_name()));
-      wanted.push_back({name, t, {}});
-    }
+    wanted = wanted_tensors(in, of_vars ? f : wrt, "grad");
   }
   for (Wanted& w : wanted) {
     w.tensor = reached(in, w.tensor);
@@ -213,6 +216,7 @@ Value in_form(const std::shared_ptr<Ir>& ir, const std::vector<Wanted>& wanted, 
   for (const Wanted& w : wanted) {
     out->wanted.push_back(w.tensor);
     out->names.push_back(w.name);
+    out->paths.push_back(w.path);
   }
   out->gradients = std::move(gradients);
   return Value(out);

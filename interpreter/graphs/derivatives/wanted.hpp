@@ -12,9 +12,10 @@ namespace pxl {
 
 class ArgReader;
 
-/// An operand by which a derivative is taken, and its name in the result.
+/// An operand by which a derivative is taken, and its name and place in the result.
 struct Wanted {
   std::string name;
+  std::string path;  ///< "1.weight": below the second item of a list
   Tensor* tensor = nullptr;
   std::vector<size_t> slots;  ///< of the call; several hold a captured tensor
 };
@@ -25,8 +26,8 @@ Unused to_unused(const ArgReader& a);
 
 /// Whether `wrt` names arguments, rather than tensors.
 bool selects_arguments(const Value& wrt);
-/// The tensors of `wrt`, by name. A bound graph has its variables.
-std::vector<TreeLeaf> wanted_leaves(Interpreter& in, const Value& wrt);
+/// The tensors of `wrt`, by name and path. A bound graph has its variables.
+std::vector<Wanted> wanted_tensors(Interpreter& in, const Value& wrt, const char* where);
 /// The operands of a call that `wrt` selects. `whole` tells whether `wrt` is one tensor.
 std::vector<Wanted> resolve_wanted(Interpreter& in, const FunctionCall& call, const Value& f, const Value& wrt,
                                    bool& whole);

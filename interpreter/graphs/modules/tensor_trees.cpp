@@ -57,8 +57,9 @@ class Mapper {
     if (auto* gradients = v.as<GradientsObject>()) {
       auto out = make_ref<GradientsObject>();
       out->names = gradients->names;
+      out->paths = gradients->paths;
       for (size_t i = 0; i < gradients->gradients.size(); ++i)
-        out->gradients.push_back(map(gradients->gradients[i], joined(path, gradients->names[i])));
+        out->gradients.push_back(map(gradients->gradients[i], joined(path, gradients->paths[i])));
       return Value(out);
     }
     const auto* tree = v.as<TreeObject>();
@@ -96,7 +97,7 @@ std::vector<TreeLeaf> branches_of(Interpreter& in, const Value& v) {
     for (const auto& [key, item] : tree->items) parts.emplace_back(key, item);
   if (const auto* gradients = v.as<GradientsObject>())
     for (size_t i = 0; i < gradients->gradients.size(); ++i)
-      parts.emplace_back(gradients->names[i], gradients->gradients[i]);
+      parts.emplace_back(gradients->paths[i], gradients->gradients[i]);
   return parts;
 }
 

@@ -398,7 +398,7 @@ Value mapped_trees(Interpreter& in, const Arguments& args) {
   std::vector<std::vector<std::optional<Value>>> others;
   for (size_t i = 2; i < args.positional.size(); ++i) others.push_back(matching_leaves(in, args.positional[i], first));
   size_t next = 0;
-  return map_tree(in, args.positional[1], [&](const Value& leaf, const std::string&) {
+  const Value mapped = map_tree(in, args.positional[1], [&](const Value& leaf, const std::string&) {
     Arguments call;
     call.span = args.span;
     call.positional.push_back(leaf);
@@ -409,6 +409,9 @@ Value mapped_trees(Interpreter& in, const Arguments& args) {
     }
     return invoke(in, f, std::move(call));
   });
+  if (const auto* gradients = args.positional[1].as<GradientsObject>())
+    mapped.as<GradientsObject>()->belong_to(*gradients);
+  return mapped;
 }
 
 }  // namespace
