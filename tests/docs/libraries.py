@@ -20,7 +20,7 @@ Row = collections.namedtuple("Row", "name kind text call")  # kind: "=", ":" or 
 TABLE = TESTS / "docs/libraries.txt"
 JAX = TESTS / "docs/jax_names.txt"
 PYTHON = "/usr/bin/python3"  # has Debian's PyTorch and NumPy
-IMPORTS = ["einsum", "images", "losses", "nn", "onnx.shapes as shapes", "onnx.signals as signals", "onnx.windows as windows", "optim", "sparse", "testing"]
+IMPORTS = ["einsum", "images", "losses", "minimise", "nn", "onnx.shapes as shapes", "onnx.signals as signals", "onnx.windows as windows", "optim", "sparse", "testing"]
 UNCALLED = {"dtype", "draws", "files", "weights", "onnx"}
 # The arrays of calls; z has complex numbers, pairs in pxl.
 ARRAYS = {"x": [[0.5, -1.25, 2.0], [-0.75, 1.5, 0.25]], "y": [[1.5, 0.5, -2.0], [0.25, -1.0, 2.5]], "p": [[0.5, 1.25, 2.0], [0.75, 1.5, 0.25]],
