@@ -81,11 +81,11 @@ void symmetric_part(const T* x, int64_t n, T* to) {
 }
 template <class T>
 int cholesky_factor(int n, T* a) {
-  return n <= small_factor_columns ? small_cholesky(n, a) : lapack::potrf('U', n, a);
+  return n <= small_factor_columns<T> ? small_cholesky(n, a) : lapack::potrf('U', n, a);
 }
 template <class T>
 int lu_factors(int n, T* a, int* pivots) {
-  return n <= small_factor_columns ? small_lu(n, a, pivots) : lapack::getrf(n, a, pivots);
+  return n <= small_factor_columns<T> ? small_lu(n, a, pivots) : lapack::getrf(n, a, pivots);
 }
 /// Whether the largest of n elements, `step` apart, is negative.
 template <class T>
@@ -242,7 +242,7 @@ Kernel slogdet_kernel(const TensorSpec& t) {
 Kernel qr_kernel(const TensorSpec& t) {
   return by_type(t, [&]<class T>(T) {
     const Matrices x = matrices_of(t);
-    const bool small = std::max(x.m, x.n) <= small_factor_columns;
+    const bool small = std::max(x.m, x.n) <= small_factor_columns<T> && (x.m <= 16 || x.m <= 6 * x.n);
     int size = x.k() * (x.m + 1) + x.n + x.k();
     if (!x.empty() && !small) {
       T best[2] = {}, unused[1] = {};
@@ -286,15 +286,21 @@ Kernel qr_kernel(const TensorSpec& t) {
 Kernel svd_kernel(const TensorSpec& t) {
   return by_type(t, [&]<class T>(T) {
     const Matrices x = matrices_of(t);
+    // LAPACK reads the transpose, V S U^T, by columns. V by columns is V^T by rows. A tall matrix is transposed before
+    // and after, since its reflections then go along columns.
+    const bool tall = x.m > x.n + x.n / 2;
+    const int rows = tall ? x.m : x.n, columns = tall ? x.n : x.m;
     int size = 1;
     if (!x.empty()) {
       T best = 0, unused[1] = {};
       int whole[1] = {};
-      lapack::gesdd(x.n, x.m, unused, unused, unused, unused, &best, -1, whole);
+      lapack::gesdd(rows, columns, unused, unused, unused, unused, &best, -1, whole);
       size = static_cast<int>(best);
     }
     WorkspaceLayout layout;
     const auto copy = layout.per_thread<T>(x.size());
+    const auto left = layout.per_thread<T>(tall ? x.size() : 0);
+    const auto right = layout.per_thread<T>(tall ? int64_t{x.n} * x.n : 0);
     const auto work = layout.per_thread<T>(size);
     const auto whole = layout.per_thread<int>(int64_t{8} * x.k());
     const auto body = [=](const Buffers& b, int64_t i) {
@@ -304,9 +310,13 @@ Kernel svd_kernel(const TensorSpec& t) {
       if (x.empty()) return 0;
       if (!are_finite(from, x.size()))
         return fill_with_nan(u, int64_t{x.m} * k), fill_with_nan(s, k), fill_with_nan(vt, int64_t{k} * x.n), 0;
-      std::copy_n(from, x.size(), b.workspace(copy));
-      // LAPACK reads the transpose, V S U^T, by columns. V by columns is V^T by rows.
-      if (lapack::gesdd(x.n, x.m, b.workspace(copy), s, vt, u, b.workspace(work), size, b.workspace(whole))) return 1;
+      T *const a = b.workspace(copy), *first = vt, *second = u;
+      if (tall)
+        transpose(from, x.m, x.n, a), first = b.workspace(left), second = b.workspace(right);
+      else
+        std::copy_n(from, x.size(), a);
+      if (lapack::gesdd(rows, columns, a, s, first, second, b.workspace(work), size, b.workspace(whole))) return 1;
+      if (tall) transpose(first, k, x.m, u), transpose(second, x.n, k, vt);
       for (int64_t j = 0; j < k; ++j)
         if (points_down(u + j, x.m, k)) negate(u + j, x.m, k), negate(vt + j * x.n, x.n, 1);
       return 0;
