@@ -156,12 +156,18 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
   return plan;
 }
 
-/// Whether a line takes less time by itself, as rows and columns, than beside others. Eight long lines do not fit the
-/// cache. Beside others, a real line of even extent is half as many complex numbers, and one of odd extent is
-/// as many. By itself it takes longer than half a complex one.
+/// The complex numbers of a line in one piece: a real line of even extent is half as many.
+int64_t numbers_of(LinePlan::Form form, int64_t n) { return form != LinePlan::Form::complex && n % 2 == 0 ? n / 2 : n; }
+
+/// The most lines that take less time one after the other, each as rows and columns, than side by side in eight lanes.
+int64_t most_apart(int64_t numbers) {
+  return numbers >= 1000 ? 7 : numbers >= 500 ? 6 : numbers >= 250 ? 4 : numbers >= 192 ? 2 : 0;
+}
+
+/// Whether lines take less time as rows and columns, however many there are: eight of them do not fit the cache.
 bool is_long(LinePlan::Form form, int64_t n) {
-  const bool halved = form != LinePlan::Form::complex && n % 2 == 0;
-  return halved ? n >= 5000 : n >= 1400;
+  const int64_t numbers = numbers_of(form, n);
+  return numbers >= (numbers < n ? 2500 : 1400);
 }
 
 /// Source: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970. As
@@ -184,8 +190,7 @@ void set_chirp(LinePlan& line) {
   fourier_functions().one64(whole, parts.data(), {0, 2}, spectrum.data(), {0, 2}, work.data());
   for (double& v : spectrum) v /= static_cast<double>(padded);
   line.planned = padded;
-  constexpr int64_t long_convolution = 4096;  // up to here lines beside each other take less time than each by itself
-  if (n >= long_convolution) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
+  if (line.apart || n >= 4096) line.split = split_plan(LinePlan::Form::complex, padded, fourier_lanes);
   if (line.is_split()) {
     // Eight numbers past the end of a row are read, and not used.
     for (std::vector<double>* chirp : {&line.chirp_re, &line.chirp_im}) chirp->resize(static_cast<size_t>(padded));
@@ -205,12 +210,12 @@ void set_chirp(LinePlan& line) {
 
 }  // namespace
 
-LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n) {
+LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n, bool apart) {
   LinePlan line;
-  line.form = form, line.inverse = inverse, line.n = line.length = line.planned = n;
+  line.form = form, line.inverse = inverse, line.apart = apart, line.n = line.length = line.planned = n;
   int64_t rest = n;
   radices_of(rest);
-  if (rest == 1 && is_long(form, n)) line.split = split_plan(form, n);
+  if (rest == 1 && (apart || is_long(form, n))) line.split = split_plan(form, n);
   if (line.is_split()) return line;
   if (form != LinePlan::Form::complex && n % 2 == 0) {
     line.length = line.planned = n / 2;
@@ -337,14 +342,15 @@ Kernel lines(std::shared_ptr<const LinePlan> line, int64_t outer, int64_t inner)
 namespace {
 
 /// A plan for large lines takes longer than a transform: the last ones are kept.
-std::shared_ptr<const LinePlan> kept_plan(LinePlan::Form form, bool inverse, int64_t n) {
+std::shared_ptr<const LinePlan> kept_plan(LinePlan::Form form, bool inverse, int64_t n, bool apart) {
   constexpr size_t most = 16;
   static std::mutex lock;
   static auto& plans = never_destroyed(std::vector<std::shared_ptr<const LinePlan>>());
   const std::lock_guard held(lock);
-  const auto at = std::find_if(plans.begin(), plans.end(),
-                               [&](const auto& p) { return p->form == form && p->inverse == inverse && p->n == n; });
-  const auto found = at != plans.end() ? *at : std::make_shared<const LinePlan>(line_plan(form, inverse, n));
+  const auto at = std::find_if(plans.begin(), plans.end(), [&](const auto& p) {
+    return p->form == form && p->inverse == inverse && p->n == n && p->apart == apart;
+  });
+  const auto found = at != plans.end() ? *at : std::make_shared<const LinePlan>(line_plan(form, inverse, n, apart));
   if (at != plans.end()) plans.erase(at);
   if (plans.size() == most) plans.erase(plans.begin());
   plans.push_back(found);
@@ -360,8 +366,9 @@ Kernel fourier_kernel(const TensorSpec& t, bool inverse, int64_t real, int64_t a
   const AxisLines lines_of(numbers, axis);
   const int64_t n = real > 0 ? real : lines_of.extent;
   if (n == 0 || lines_of.outer == 0 || lines_of.inner == 0) return Kernel([](const Buffers&) {});
-  if (t.dtype == DType::float32) return lines<float>(kept_plan(form, inverse, n), lines_of.outer, lines_of.inner);
-  if (t.dtype == DType::float64) return lines<double>(kept_plan(form, inverse, n), lines_of.outer, lines_of.inner);
+  const auto plan = kept_plan(form, inverse, n, lines_of.outer * lines_of.inner <= most_apart(numbers_of(form, n)));
+  if (t.dtype == DType::float32) return lines<float>(plan, lines_of.outer, lines_of.inner);
+  if (t.dtype == DType::float64) return lines<double>(plan, lines_of.outer, lines_of.inner);
   return {};
 }
 

@@ -71,6 +71,7 @@ struct LinePlan {
   enum class Form : uint8_t { complex, of_real, to_real };
   Form form = Form::complex;
   bool inverse = false;
+  bool apart = false;   ///< whether there are too few lines to run beside each other
   int64_t n = 1;        ///< numbers of a line: complex ones, or real ones of the side that is real
   int64_t length = 1;   ///< complex numbers of the transform: half of n for real lines of even extent
   ComplexPlan plan;     ///< of `length`, or of a longer line if that has a prime factor above longest_radix
@@ -93,7 +94,7 @@ struct LinePlan {
 };
 
 /// n is 1 or more.
-LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n);
+LinePlan line_plan(LinePlan::Form form, bool inverse, int64_t n, bool apart);
 
 struct FourierFunctions {
   /// Eight lines that are not split, or one. `work` has work_size() numbers for each. The elements of the operand are
