@@ -174,12 +174,19 @@ std::vector<Expr> expand_multinomial(OpBuilder& at, const OpArgs& args) {
     throw Error(fmt::format("multinomial: num_samples must be in 1..{}, not {}", n, samples),
                 {"replacement = true draws categories again"});
   const Expr weights = at.one("checked_weights", {cast(t, DType::float32)}, {{"logits", false}});
-  const Expr logits = of_op("log", weights);
-  if (!again) return {at.emit("topk", {logits + gumbel(at, args.expr(1), t.shape())}, {{"k", samples}})[1]};
-  Shape each = t.shape(), row = t.shape();
-  each.insert(each.end() - 1, samples);
+  if (!again)
+    return {at.emit("topk", {of_op("log", weights) + gumbel(at, args.expr(1), t.shape())}, {{"k", samples}})[1]};
+  // The category of a part of all weights, from the first one on. In float64 no part of float32 rounds to the whole.
+  const int64_t last = t.rank() - 1;
+  const Expr ends = at.one("cumsum", {cast(weights, DType::float64)}, {{"axis", last}});
+  Shape drawn = t.shape(), row = t.shape();
+  drawn.back() = samples;
+  const Expr u = at.one("random_uniform", {args.expr(1)}, {{"shape", drawn}, {"dtype", DType::float32}});
+  const Expr part = cast(u, DType::float64) * reduced("max", ends, last, true);
   row.insert(row.end() - 1, 1);
-  return {at.one("argmax", {reshape(logits, row) + gumbel(at, args.expr(1), each)}, {{"axis", int64_t{-1}}})};
+  drawn.push_back(1);
+  const Expr is_before = at.one("less_equal", {reshape(ends, row), reshape(part, drawn)});
+  return {reduced("sum", cast(is_before, DType::int32), last + 1, false)};
 }
 
 std::vector<Expr> expand_top_p(OpBuilder& at, const OpArgs& args) {
