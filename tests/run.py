@@ -42,7 +42,7 @@ DAILY = [
     ("examples", lambda r: killed.killed_tests(r.pxl, r.tally.add, 3)),
     ("plans", lambda r: plans.text_tests(r.pxl, r.tally, 8)),
     ("cli", lambda r: commands.cli_tests(r.pxl, r.tally.add, parallel)),
-    ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip)),
+    ("processes", lambda r: mpi.process_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
     ("look", lambda r: looks.look_tests(r.pxl, r.tally.add, r.tally.skip, parallel)),
     ("look", lambda r: looks.warning_tests(r.pxl, r.tally.add, 8)),
     ("explain", lambda r: explain.explain_tests(r.pxl, r.tally.add, parallel)),

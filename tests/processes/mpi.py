@@ -506,9 +506,10 @@ def plain_start(pxl):
     return None if code == 0 and "libmpi" not in err and "pxl-mpi" not in err else err
 
 
-def process_tests(pxl, add, skip):
+def process_tests(pxl, add, skip, parallel):
+    """Jobs mostly wait: for a limit to pass, and for processes to end."""
     if why := missing(pxl):
         return skip("processes", why)
-    for kind, jobs in (("bits", bits(pxl)), ("ends", ends(pxl))):
-        for name, job in jobs:
-            add(f"processes: {kind}: {name}", job)
+    jobs = [(f"processes: {kind}: {name}", job) for kind, jobs in (("bits", bits(pxl)), ("ends", ends(pxl))) for name, job in jobs]
+    for name, problem in parallel(jobs, 4):
+        add(name, problem)
