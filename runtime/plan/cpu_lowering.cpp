@@ -78,18 +78,22 @@ class Fused {
     program_->block = block;
     program_->elements = head.out[0]->spec.size();
     if (head.form != Form::product) first_ = head.form == Form::op ? kernel_of_op(*head.op) : cpu_kernel(head, block);
-    const Node& bounded = take_bounds();
+    const Node& finished = take_finish();
     if (head.form == Form::op && head.prepared >= 0) first_ = prepared_of(first_).rest;
     program_->after_product = head.form == Form::product || gives_parts();
     if (gives_parts()) work_ += first_.cost_ns();
     for (const Node& m : node.members) {
-      if (&m > &head && &m <= &bounded) continue;
+      if (&m > &head && &m <= &finished) continue;
       if (m.in.size() > max_step_slots || m.out.size() > max_step_slots)
         throw Error("a fused op with too many operands", {}, Fault::internal);
       const bool product = program_->after_product && &m == &head;
       RegisterProgram::Step step;
       for (const Tensor* t : m.in) step.in.push_back(operand(t, !product));
-      const Node& last = &m == &head ? bounded : m;
+      if (&m == &head && addend_) {
+        while (step.in.back() < 0) step.in.pop_back();  // an absent bias
+        step.in.push_back(operand(addend_, false));
+      }
+      const Node& last = &m == &head ? finished : m;
       for (size_t j = 0; j < m.out.size(); ++j) step.out.push_back(result(last, j));
       if (!product) step.kernel = &m == &head ? first_ : cpu_kernel(m, block);
       const bool in_order = step.kernel.is_fusion_producer() && (&m == &head || takes(m, step.kernel));
@@ -208,12 +212,15 @@ class Fused {
   }
 
  private:
-  /// Lets the first member's kernel compute the members after it that are bounds of its result, for which nothing else
-  /// reads it. Returns the last one, or the first member.
-  const Node& take_bounds() {
+  /// Lets the first member's kernel compute the members after it that finish its result, for which nothing else reads
+  /// it: the sum with a tensor that no member makes, and then bounds or hard_swish. Returns the last one, or the first
+  /// member.
+  const Node& take_finish() {
     const Node* last = &node_.members.front();
-    float low = -std::numeric_limits<float>::infinity(), high = -low;
-    for (size_t i = 1; first_.finished() && i < node_.members.size(); ++i) {
+    constexpr float all = std::numeric_limits<float>::infinity();
+    SumFinish finish;
+    float &low = finish.low, &high = finish.high;
+    for (size_t i = 1; first_.finished() && !finish.hard_swish && i < node_.members.size(); ++i) {
       const Node& m = node_.members[i];
       const Tensor* const x = last->out[0];
       const auto reads = [&](const Node& other) { return std::ranges::count(other.in, x); };
@@ -222,20 +229,25 @@ class Fused {
       if (m.alias >= 0 || reads(m) != 1 || readers != 1 || std::ranges::count(node_.out, x) > 0) break;
       const std::string_view name = m.op->row->name;
       const Tensor* const with = m.in.size() == 2 ? m.in[m.in[0] == x ? 1 : 0] : nullptr;
+      const bool is_free = low == -all && high == all;  // of bounds, which would be the last
       const bool is_constant = with && with->kind == TensorKind::constant && with->spec.size() == 1 &&
                                with->data.size() == 1 && m.out[0]->spec.shape == x->spec.shape;
       const float bound = is_constant ? with->data.data<float>()[0] : 0;
       const bool is_lower =
           name == "relu" || (name == "maximum" && is_constant && !(bound == 0 && std::signbit(bound)));
-      const bool is_upper = name == "minimum" && is_constant && bound != 0;
-      if (!(is_lower && bound <= high) && !(is_upper && bound >= low)) break;
-      if (is_lower)
+      if (name == "add" && is_free && !finish.adds && with->spec == x->spec && std::ranges::count(node_.in, with) > 0)
+        finish.adds = true, addend_ = with;
+      else if (name == "hard_swish" && is_free)
+        finish.hard_swish = true;
+      else if (is_lower && bound <= high)
         low = std::max(low, bound);
-      else
+      else if (name == "minimum" && is_constant && bound != 0 && bound >= low)
         high = std::min(high, bound);
+      else
+        break;
       last = &m;
     }
-    if (last != &node_.members.front()) first_ = (*first_.finished())(SumFinish{low, high});
+    if (last != &node_.members.front()) first_ = (*first_.finished())(finish);
     return *last;
   }
 
@@ -307,7 +319,8 @@ class Fused {
   }
 
   const Node& node_;
-  Kernel first_;  ///< of the first member, unless that is a product
+  Kernel first_;                    ///< of the first member, unless that is a product
+  const Tensor* addend_ = nullptr;  ///< what the first member's kernel adds to its result
   std::shared_ptr<RegisterProgram> program_ = std::make_shared<RegisterProgram>();
   std::unordered_map<const Tensor*, int> registers_;
   double work_ = 0;

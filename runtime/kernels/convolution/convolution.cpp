@@ -40,39 +40,36 @@ double convolution_ns(const Convolution& c) {
   return windows * depth * (static_cast<double>(c.cout) / 40.0 + 0.4);
 }
 
+/// Finishes `n` sums of each channel, and stores them in planes. Channels are `stride` numbers apart, and planes begin
+/// at number `place` of the result.
 template <class T>
-Phase zero(int64_t n) {
-  return {n, 4096, [](const Buffers& b, int64_t begin, int64_t end) {
-            std::fill(b.output<T>(0) + begin, b.output<T>(0) + end, T(0));
-          }};
+void give(const Buffers& b, const Convolution& c, bool bias, int64_t first, int64_t channels, int64_t n, const T* from,
+          int64_t stride, int64_t place, int64_t plane) {
+  T* const to = b.output<T>(0) + place;
+  if constexpr (std::is_same_v<T, float>)
+    return packed().finish(finish_of(b, c, bias).from(first, place), channels, n, from, stride, to, plane);
+  for (int64_t k = 0; k < channels; ++k)
+    for (int64_t i = 0; i < n; ++i)
+      to[k * plane + i] = bias ? from[k * stride + i] + b.input<T>(2)[first + k] : from[k * stride + i];
 }
 
-/// The kernel of a convolution whose sums have no terms: zeros, or the biases of the channels.
+/// The kernel of a convolution whose sums have no terms.
 template <class T>
-Kernel without_terms(int64_t batch, int64_t channels, int64_t plane, bool bias,
-                     T low = -std::numeric_limits<T>::infinity(), T high = std::numeric_limits<T>::infinity()) {
+Kernel without_terms(const Convolution& c, int64_t channels, int64_t plane, bool bias) {
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p)
-      std::fill_n(b.output<T>(0) + p * plane, plane,
-                  std::clamp(T(0) + (bias ? b.input<T>(2)[p % channels] : T(0)), low, high));
+    for (int64_t p = begin; p < end; ++p) {
+      T* const sums = std::fill_n(b.output<T>(0) + p * plane, plane, T(0)) - plane;
+      give<T>(b, c, bias, p % channels, 1, plane, sums, plane, p * plane, plane);
+    }
   };
-  return Kernel::parallel(batch * channels, 1, static_cast<double>(batch * channels * plane), part);
-}
-
-/// Adds the channels' biases to `channels` rows of finished sums, which are `stride` numbers apart.
-void add_biases(const double* bias, int64_t channels, int64_t n, double* y, int64_t stride) {
-  for (int64_t k = 0; k < channels; ++k, y += stride)
-    for (int64_t i = 0; i < n; ++i) y[i] += bias[k];
-}
-void add_biases(const float* bias, int64_t channels, int64_t n, float* y, int64_t stride) {
-  packed().finish({{}, bias}, channels, n, y, stride);
+  return Kernel::parallel(c.batch * channels, 1, static_cast<double>(c.batch * channels * plane), part);
 }
 
 template <class T>
 Kernel forward(const Convolution& c, bool bias) {
   const int64_t depth = c.cin * kernel_size(c.axes);
   if (c.batch * c.groups * c.cout * output_size(c.axes) == 0 || depth == 0)
-    return without_terms<T>(c.batch, c.groups * c.cout, output_size(c.axes), bias, T(c.finish.low), T(c.finish.high));
+    return without_terms<T>(c, c.groups * c.cout, output_size(c.axes), bias);
   const Tiling t(c, depth);
   const int64_t blocks =
       std::clamp<int64_t>(div_up(enough_units, t.tiles * c.groups), 1, std::max<int64_t>(1, c.cout / fewest_channels));
@@ -99,18 +96,20 @@ Kernel forward(const Convolution& c, bool bias) {
       const Im2colRows<T> y =
           whole ? in_place(c, t, tile, b.output<T>(0), g) : Im2colRows<T>{b.workspace(results), tile.columns};
       T* to = y.data + first * y.stride;
-      const T* const added = bias ? b.input<T>(2) + g * c.cout + first : nullptr;
       const auto multiply = [&](const auto&... finish) {
         gemm_one_thread(false, false, channels, tile.columns, depth, b.input<T>(1) + (g * c.cout + first) * depth,
                         depth, columns.data, columns.stride, to, y.stride, b.workspace(memory), finish...);
       };
-      if constexpr (std::is_same_v<T, float>) {
-        multiply(Finish{c.finish, added});
-      } else {
+      const int64_t channel = g * c.cout + first;
+      if constexpr (std::is_same_v<T, float>)
+        multiply(whole ? finish_of(b, c, bias).from(channel, to - b.output<T>(0)) : Finish{});
+      else
         multiply();
-        if (bias) add_biases(added, channels, tile.columns, to, y.stride);
+      for (int64_t s = 0; !(whole && (std::is_same_v<T, float> || !bias)) && s < tile.samples; ++s) {
+        const int64_t place = ((tile.sample + s) * c.groups * c.cout + channel) * t.windows + tile.row * c.axes[2].out;
+        give<T>(b, c, bias, channel, channels, tile.columns / tile.samples, to + s * t.windows, y.stride, place,
+                t.windows);
       }
-      if (!whole) scatter_rows<T>(c, t, tile, first, channels, y.data, g, b.output<T>(0));
     }
   };
   const auto complete = [=](int64_t u, const ResultParts::Take& f) {
@@ -126,7 +125,7 @@ template <class T>
 Kernel data_gradient(const Convolution& c, bool bias) {
   const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
   if (c.batch * c.groups * c.cin * plane == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
-    return without_terms<T>(c.batch, c.groups * c.cin, plane, bias);
+    return without_terms<T>(c, c.groups * c.cin, plane, bias);
   // An iteration owns some channels of one sample (or of several samples), and adds the tiles to them one after
   // another.
   const int64_t windows = output_size(c.axes);
@@ -167,9 +166,10 @@ Kernel data_gradient(const Convolution& c, bool bias) {
                    if (!direct) add_back<T>(c, t, tile, columns.data, g, c0, c1, dx);
                  }
                  const int64_t channel = g * c.cin + c0;
-                 for (int64_t s = first; bias && s < last; ++s)
-                   add_biases(b.input<T>(2) + channel, c1 - c0, plane, dx + (s * c.groups * c.cin + channel) * plane,
-                              plane);
+                 for (int64_t s = first; bias && s < last; ++s) {
+                   const int64_t place = (s * c.groups * c.cin + channel) * plane;
+                   give<T>(b, c, bias, channel, c1 - c0, plane, dx + place, plane, place, plane);
+                 }
                }
              })
       .with_workspace(workspace);
@@ -179,7 +179,9 @@ template <class T>
 Kernel weights_gradient(const Convolution& c) {
   const int64_t depth = c.cin * kernel_size(c.axes), per_group = c.cout * depth, size = c.groups * per_group;
   if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
-    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
+    return Kernel::parallel(size, 4096, static_cast<double>(size), [](const Buffers& b, int64_t begin, int64_t end) {
+      std::fill_n(b.output<T>(0) + begin, end - begin, T(0));
+    });
   const Tiling t(c, depth);
   const int64_t parts = std::min(t.tiles, max_partial_results(size));
   WorkspaceLayout workspace;
@@ -226,16 +228,25 @@ Kernel rounded_once(DType dtype, const Kernel& kernel, std::initializer_list<int
   return through_float(kernel, operands, {results, dtype});
 }
 
-}  // namespace
-
-double im2col_outputs_ns(const Convolution& c) {
+/// `lanes`: lanes that compute for each lane that is needed.
+double im2col_ns(const Convolution& c, double lanes) {
   const double windows = static_cast<double>(output_size(c.axes)),
                depth = static_cast<double>(c.cin * kernel_size(c.axes));
   const Tiling tiling(c, c.cin * kernel_size(c.axes));
   const bool in_place = tiling.direct && tiling.samples_per_tile == 1;
   const double fma = (in_place ? vectors_fma_in_place : vectors_fma_of_gemm) / static_cast<double>(im2col_lanes);
   const double copied = in_place ? 0 : tiling.samples_per_tile == 1 ? depth : depth + static_cast<double>(c.cout);
-  return windows * (depth * static_cast<double>(c.cout) * fma + copied * ns_per_im2col_element);
+  return windows * (depth * static_cast<double>(c.cout) * fma * lanes + copied * ns_per_im2col_element);
+}
+
+}  // namespace
+
+double im2col_outputs_ns(const Convolution& c) {
+  const Tiling tiling(c, c.cin * kernel_size(c.axes));
+  const int64_t columns = tiling.max_columns(c), vectors = div_up(columns, im2col_lanes);
+  // Products in place read columns in vectors, of which the last may be partly filled.
+  const bool in_place = tiling.direct && tiling.samples_per_tile == 1 && columns > 0;
+  return im2col_ns(c, in_place ? static_cast<double>(vectors * im2col_lanes) / static_cast<double>(columns) : 1);
 }
 double im2col_data_grad_ns(const Convolution& c) { return im2col_outputs_ns(c); }
 // Adds the library's packing for a small product, and the partial sums.
@@ -247,7 +258,7 @@ double im2col_weights_grad_ns(const Convolution& c) {
   const double partial = static_cast<double>(std::min(tiling.tiles, max_partial_results(size)) * size);
   const double packed =
       tiling.direct && tiling.samples_per_tile == 1 ? ns_per_packed_number_in_place : ns_per_packed_number;
-  return im2col_outputs_ns(c) + windows * static_cast<double>(c.cout + depth) * packed +
+  return im2col_ns(c, 1) + windows * static_cast<double>(c.cout + depth) * packed +
          partial * ns_per_partial_number / batch;
 }
 

@@ -3,6 +3,8 @@
 // on any number of threads.
 #pragma once
 
+#include <algorithm>
+
 #include "runtime/kernels/block/finish.hpp"
 #include "runtime/kernels/convolution/window_axis.hpp"
 #include "runtime/kernels/kernel.hpp"
@@ -17,9 +19,25 @@ struct Convolution {
   SumFinish finish = {};  ///< of the outputs, in float32
 };
 
-/// in: x, weight, and with `bias` one value per result channel, which is added to the finished sums; out: y. The
-/// kernels of float32 and float64 give it in parts, and so do those of data gradients. Float32 has
-/// finishes (Kernel).
+/// Whether the windows are the elements of the planes.
+inline bool is_pointwise(const Convolution& c) {
+  return std::ranges::all_of(c.axes, [](const WindowAxis& a) {
+    return a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out;
+  });
+}
+
+/// The number of operands that a kernel of outputs has.
+inline size_t operands_of(const Convolution& c, bool bias) {
+  return 2 + static_cast<size_t>(bias) + static_cast<size_t>(c.finish.adds);
+}
+/// The finish of its sums, from the first one.
+inline Finish finish_of(const Buffers& b, const Convolution& c, bool bias) {
+  return {c.finish, bias ? b.input<float>(2) : nullptr,
+          c.finish.adds ? b.input<float>(operands_of(c, bias) - 1) : nullptr};
+}
+
+/// in: x, weight, with `bias` one value per result channel, and with `c.finish.adds` a tensor like y; out: y. The
+/// kernels of float32 and float64 give it in parts, and so do those of data gradients. Float32 has finishes (Kernel).
 Kernel convolution_kernel(DType dtype, const Convolution& c, bool bias = false);
 /// in: dy, weight, and with `bias` a bias; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c, bool bias = false);

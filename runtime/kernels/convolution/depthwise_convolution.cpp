@@ -112,12 +112,13 @@ Kernel by_lanes(const Convolution& c, const DepthwisePlanes& given, bool backwar
                 to = backward ? planes->in_plane() : planes->out_plane();
   return Kernel::parallel(c.batch * planes->blocks, 1, ns * static_cast<double>(c.batch * c.groups),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
+                            const Finish finish = finish_of(b, c, bias);
                             const auto run = backward ? direct().depthwise_inputs : direct().depthwise_outputs;
                             for (int64_t u = begin; u < end; ++u) {
                               const int64_t i = u % planes->blocks, channel = i * depthwise_channels;
                               const int64_t plane = u / planes->blocks * planes->groups + channel;
                               DepthwiseBlock block = planes->of(i);
-                              block.finish = {c.finish, bias ? b.input<float>(2) + channel : nullptr};
+                              block.finish = finish.from(channel, plane * to);
                               run(block, b.input<float>(0) + plane * from,
                                   b.input<float>(1) + channel * planes->block.taps, b.output<float>(0) + plane * to,
                                   b.workspace(memory));

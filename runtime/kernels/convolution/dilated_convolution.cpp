@@ -86,8 +86,8 @@ PartedPlanes outputs_of(const Convolution& c, const Parted& p) {
   return {c.batch, c.groups * c.cout, whole[1].out, whole[2].out, p.rows, p.columns, part[1].out, part[2].out};
 }
 
-/// Runs `inner` on split tensors: the first of `operands` operands, and the result unless it has none.
-Kernel of_parts(const Kernel& inner, const std::vector<PartedPlanes>& in, size_t operands,
+/// Runs `inner` on split tensors: the operands that `in` has, and the result unless it has none.
+Kernel of_parts(const Kernel& inner, const std::vector<std::optional<PartedPlanes>>& in,
                 const std::optional<PartedPlanes>& out) {
   const auto form = [](const PartedPlanes& p, auto move) {
     const Kernel make = Kernel::parallel(p.planes(), 1, static_cast<double>(p.floats()) * ns_per_parted_element,
@@ -97,8 +97,9 @@ Kernel of_parts(const Kernel& inner, const std::vector<PartedPlanes>& in, size_t
                                          });
     return OtherForm{p.floats() * static_cast<int64_t>(sizeof(float)), make};
   };
-  std::vector<OtherForm> forms(operands);
-  for (size_t i = 0; i < in.size(); ++i) forms[i] = form(in[i], &PartedPlanes::take_apart);
+  std::vector<OtherForm> forms(in.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i]) forms[i] = form(*in[i], &PartedPlanes::take_apart);
   return on_forms(inner, forms, out ? form(*out, &PartedPlanes::put_together) : OtherForm{});
 }
 
@@ -120,15 +121,20 @@ double dilated_weights_grad_ns(const Convolution& c) { return parted_ns(c, winog
 
 std::optional<Kernel> dilated_convolution_kernel(const Convolution& c, bool bias) {
   const Parted p = *parted(c);
-  return of_parts(*winograd_convolution_kernel(p.convolution, bias), {inputs_of(c, p)}, bias ? 3 : 2, outputs_of(c, p));
+  std::vector<std::optional<PartedPlanes>> in(operands_of(c, bias));
+  in[0] = inputs_of(c, p);
+  if (c.finish.adds) in.back() = outputs_of(c, p);
+  return of_parts(*winograd_convolution_kernel(p.convolution, bias), in, outputs_of(c, p));
 }
 std::optional<Kernel> dilated_data_grad_kernel(const Convolution& c, bool bias) {
   const Parted p = *parted(c);
-  return of_parts(*winograd_data_grad_kernel(p.convolution, bias), {outputs_of(c, p)}, bias ? 3 : 2, inputs_of(c, p));
+  std::vector<std::optional<PartedPlanes>> in(operands_of(c, bias));
+  in[0] = outputs_of(c, p);
+  return of_parts(*winograd_data_grad_kernel(p.convolution, bias), in, inputs_of(c, p));
 }
 std::optional<Kernel> dilated_weights_grad_kernel(const Convolution& c) {
   const Parted p = *parted(c);
-  return of_parts(*winograd_weights_grad_kernel(p.convolution), {outputs_of(c, p), inputs_of(c, p)}, 2, {});
+  return of_parts(*winograd_weights_grad_kernel(p.convolution), {outputs_of(c, p), inputs_of(c, p)}, {});
 }
 
 }  // namespace pxl

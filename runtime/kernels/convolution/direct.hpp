@@ -78,8 +78,6 @@ struct DirectFunctions {
                              float* planes, int64_t plane);
   /// Copies column i of `rows` rows, `distance` numbers apart, to `to` + places[i], for i < n, in whole vectors.
   void (*columns_to)(const float* from, int64_t distance, int64_t rows, int64_t n, const int64_t* places, float* to);
-  /// to[i] += from[i] for i < n.
-  void (*add)(const float* from, int64_t n, float* to);
 };
 
 const DirectFunctions& direct();

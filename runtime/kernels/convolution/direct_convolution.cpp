@@ -178,7 +178,8 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
     return Unit{u / parts / planes->blocks, output, std::min(per_part, outputs - output), row,
                 std::min(planes->rows_per_block, planes->h.out - row)};
   };
-  const auto part = [=, groups = c.groups, finish = c.finish](const Buffers& b, int64_t begin, int64_t end) {
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const Finish finish = finish_of(b, c, bias);
     float* x = b.workspace(padded);
     for (int64_t u = begin; u < end; ++u) {
       const Unit at = unit(u);
@@ -188,9 +189,10 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
       d.outputs = at.count;
       d.w_output = w_output;
       d.w_input = w_input;
-      d.finish = {finish, bias ? b.input<float>(2) + at.matrix % groups * outputs + at.output : nullptr};
-      direct().outputs(d, b.input<float>(1) + at.matrix % groups * w_group + at.output * w_output,
-                       b.output<float>(0) + (at.matrix * outputs + at.output) * y_plane + at.row * planes->w.out);
+      const int64_t group = at.matrix % c.groups,
+                    y = (at.matrix * outputs + at.output) * y_plane + at.row * planes->w.out;
+      d.finish = finish.from(group * outputs + at.output, y);
+      direct().outputs(d, b.input<float>(1) + group * w_group + at.output * w_output, b.output<float>(0) + y);
     }
   };
   const auto complete = [=](int64_t u, const ResultParts::Take& f) {

@@ -28,9 +28,7 @@ struct Tiling {
     for (int64_t k = 0; k < last.kernel; ++k) inside.push_back(last.inside(k));
     windows = output_size(c.axes);
     rows = c.axes[0].out * c.axes[1].out;
-    direct = true;
-    for (const WindowAxis& a : c.axes)
-      direct = direct && a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out;
+    direct = is_pointwise(c);
     if (windows == 0 || c.batch == 0) return;
     const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
     rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);

@@ -94,7 +94,7 @@ struct Correlation {
   int64_t from_sample, to_sample, to_part, weight_part;  ///< elements between samples and parts in the tensors
   int64_t plane;                                         ///< elements of a channel of the result
   bool bias;
-  SumFinish finish = {};
+  Convolution c = {};  ///< whose finish is that of the result
 
   Kernel kernel(double cost) const {
     WorkspaceLayout workspace;
@@ -120,6 +120,7 @@ struct Correlation {
     });
     const auto part_of_result = [=](const Buffers& b, int64_t begin, int64_t end) {
       PrimitiveCalls calls;
+      const Finish finish = finish_of(b, k.c, k.bias);
       for (int64_t u = begin; u < end; ++u) {
         const int64_t unit = u / k.parts, part = u % k.parts, sample = k.steps.first(unit);
         const BlockedPrimitive& s = k.steps.of(unit);
@@ -132,12 +133,12 @@ struct Correlation {
                                 {s.second_name, {s.second, cpu_engine(), const_cast<float*>(w)}},  // read only
                                 {s.result_name, {s.result, cpu_engine(), b.workspace(to)}},
                                 {DNNL_ARG_SCRATCHPAD, {s.scratch, cpu_engine(), b.workspace(scratch)}}});
-        float* y = b.output<float>(0) + sample * k.to_sample + part * k.to_part;
+        const int64_t place = sample * k.to_sample + part * k.to_part, channels = k.to_part / k.plane;
+        float* y = b.output<float>(0) + place;
         calls.reorder(s.reorder_result, s.result, b.workspace(to), s.plain_result, y);
-        const int64_t channels = k.to_part / k.plane;
-        const Finish finish{k.finish, k.bias ? b.input<float>(2) + part * channels : nullptr};
-        for (int64_t i = 0; is_needed(finish) && i < k.steps.count(unit); ++i)
-          packed().finish(finish, channels, k.plane, y + i * k.to_sample, k.plane);
+        for (int64_t i = 0; is_needed(finish) && i < k.steps.count(unit); ++i, y += k.to_sample)
+          packed().finish(finish.from(part * channels, place + i * k.to_sample), channels, k.plane, y, k.plane, y,
+                          k.plane);
       }
     };
     const auto complete = [k](int64_t u, const ResultParts::Take& f) {
@@ -149,7 +150,7 @@ struct Correlation {
                       .with_workspace(workspace)
                       .with_result_parts({plane, parts, complete});
     return preparing({"blocked weights", 1, all * static_cast<int64_t>(sizeof(float)), make, std::move(rest)},
-                     bias ? 3 : 2);
+                     operands_of(c, bias));
   }
 };
 
@@ -204,7 +205,7 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, bool bi
     const int64_t y = output_size(c.axes), channels = c.cout / parts;
     return Correlation{*steps,     parts,        c.cin * input_size(c.axes),
                        c.cout * y, channels * y, channels * c.cin * kernel_size(c.axes),
-                       y,          bias,         c.finish}
+                       y,          bias,         c}
         .kernel(primitive_outputs_ns(c) * static_cast<double>(c.batch));
   });
 }

@@ -63,6 +63,7 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
     }
   });
   const auto part_of_result = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const Finish finish = finish_of(b, s.c, s.bias);
     float *v = b.workspace(tiles), *m = b.workspace(sums), *memory = b.workspace(scratch);
     for (int64_t i = begin; i < end; ++i) {
       const UnitOfRows u = s.unit(units, i / parts / groups);
@@ -81,8 +82,7 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
                              .ldo = out_tile,
                              .terms_of_sum = channels_of_sum(depth),
                              .packed_a = b.workspace(left)});
-        s.give(u, out, g, first, channels, m_size, out_tile, m, s.bias ? b.input<float>(2) : nullptr,
-               b.output<float>(0), memory);
+        s.give(u, out, g, first, channels, m_size, out_tile, m, finish, b.output<float>(0), memory);
       }
     }
   };
@@ -95,7 +95,7 @@ Kernel by_tiles(const TileCorrelation& s, double ns) {
                     .with_result_parts({s.result_plane(), parts, complete});
   return preparing(
       {"winograd kernels", 1, groups * w_group * static_cast<int64_t>(sizeof(float)), make, std::move(rest)},
-      s.bias ? 3 : 2);
+      operands_of(s.c, s.bias));
 }
 
 /// Transforms all tiles first. Kernels are transformed for some columns and terms at a time, and multiplied while they
@@ -129,6 +129,7 @@ Kernel by_kernels(const TileCorrelation& s, double ns) {
                       }
                     }});
   phases.push_back({div_up(s.results, at_once), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      const Finish finish = finish_of(b, s.c, s.bias);
                       float *w = b.workspace(weights), *m = b.workspace(sums);
                       for (int64_t i = begin; i < end; ++i) {
                         const int64_t first = i * at_once, channels = std::min(at_once, s.results - first);
@@ -151,8 +152,8 @@ Kernel by_kernels(const TileCorrelation& s, double ns) {
                                                .terms_of_sum = channels_of_sum(s.depth),
                                                .packed_a = b.workspace(left)});
                         }
-                        s.give(s.unit(units, 0), out, 0, first, channels, m_size, out_tile, m,
-                               s.bias ? b.input<float>(2) : nullptr, b.output<float>(0), b.workspace(scratch));
+                        s.give(s.unit(units, 0), out, 0, first, channels, m_size, out_tile, m, finish,
+                               b.output<float>(0), b.workspace(scratch));
                       }
                     }});
   const auto complete = [=](int64_t i, const ResultParts::Take& f) {

@@ -103,17 +103,17 @@ struct TileCorrelation {
   }
   /// Computes channels [first, first + n) of group g's result from their sums.
   void give(const UnitOfRows& u, const WinogradTiles& shape, int64_t g, int64_t first, int64_t n, int64_t position,
-            int64_t tile, const float* sums, const float* biases, float* to, float* memory) const {
-    each_block(
-        u.tiles, shape, g * results + first, n, c.groups * results,
-        [&](int64_t channel, int64_t channels, int64_t plane, const WinogradTiles& t, int64_t place) {
-          const Finish finish{c.finish, biases ? biases + g * results + first + channel : nullptr};
-          const float* const from = sums + place * tile + channel * columns_of_channel;
-          if (is_transposed())
-            f->data(t, {channels, x_plane, position, tile}, u.begin, u.end, from, finish, to + plane * x_plane, memory);
-          else
-            f->outputs(t, {channels, y_plane, position, tile}, from, finish, to + plane * y_plane, memory);
-        });
+            int64_t tile, const float* sums, const Finish& finish, float* to, float* memory) const {
+    each_block(u.tiles, shape, g * results + first, n, c.groups * results,
+               [&](int64_t channel, int64_t channels, int64_t plane, const WinogradTiles& t, int64_t place) {
+                 const int64_t planes = plane * result_plane();
+                 const Finish own = finish.from(g * results + first + channel, planes);
+                 const float* const from = sums + place * tile + channel * columns_of_channel;
+                 if (is_transposed())
+                   f->data(t, {channels, x_plane, position, tile}, u.begin, u.end, from, own, to + planes, memory);
+                 else
+                   f->outputs(t, {channels, y_plane, position, tile}, from, own, to + planes, memory);
+               });
   }
 
   // Transformed kernels are the right operands of packed products, in panels with nr() columns.

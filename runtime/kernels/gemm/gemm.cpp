@@ -181,7 +181,7 @@ void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const fl
     gemm_own(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
   else
     gemm_library(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
-  if (is_needed(finish)) packed().finish(finish, m, n, c, ldc);
+  if (is_needed(finish)) packed().finish(finish, m, n, c, ldc, c, ldc);
 }
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,

@@ -49,6 +49,11 @@ struct PackedGemm {
   int64_t ldo = 0;
   int64_t terms_of_sum = 0;   ///< at most 256; 0: terms are added one by one, also to old results
   float* packed_a = nullptr;  ///< packed_a_size floats, aligned to 64 bytes, of the calling thread
+  /// Not null: column j of the result, row j of `finish`, goes to `columns` + j * column, and `out` has sums before.
+  /// There are at least 4 rows, or a is transposed.
+  float* columns = nullptr;
+  int64_t column = 0;
+  Finish finish = {};
 };
 
 /// out[m, n] = a @ b, or out += a @ b with `add`, with operands in place. a is [m, k], or [k, m] with `ta`; b is [k,
@@ -72,8 +77,8 @@ struct ProductsInPlace {
   int64_t count, a_step, b_step, out_step;
   bool ta, tb;
   int64_t m, n, k, lda, ldb, ldo;
-  float* memory;  ///< for `tb`: PackedFunctions::strip floats, aligned to 64 bytes, of the calling thread
-  Finish finish = {};
+  float* memory;       ///< for `tb`: PackedFunctions::strip floats, aligned to 64 bytes, of the calling thread
+  Finish finish = {};  ///< of each product; an addend only if there is one
 };
 
 struct PackedFunctions {
@@ -84,8 +89,9 @@ struct PackedFunctions {
   void (*multiply)(const PackedGemm&);
   void (*product)(const UnpackedGemm&);
   void (*products_in_place)(const ProductsInPlace&);
-  /// Finishes the sums c[rows, n], whose rows are `ldc` numbers apart.
-  void (*finish)(const Finish& f, int64_t rows, int64_t n, float* c, int64_t ldc);
+  /// Finishes the sums from[rows, n], whose rows are `stride` numbers apart, and those of the results `to_stride`.
+  void (*finish)(const Finish& f, int64_t rows, int64_t n, const float* from, int64_t stride, float* to,
+                 int64_t to_stride);
 
   int64_t strips(int64_t n) const { return (n + nr - 1) / nr; }
   int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * nr * k; }

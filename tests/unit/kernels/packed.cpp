@@ -281,7 +281,8 @@ TEST_CASE("products in place have the bits of packed ones, one or many") {
                       expected.data() + i * out_size,
                       ldo,
                       floats});
-          if (shared) f->finish(finish, c.m, c.n, expected.data() + i * out_size, ldo);
+          float* const sums = expected.data() + i * out_size;
+          if (shared) f->finish(finish, c.m, c.n, sums, ldo, sums, ldo);
         }
         CHECK(out == expected);
       }
@@ -300,7 +301,7 @@ TEST_CASE("finished sums have their bias and are within bounds, zeros and NaN to
           std::vector<float> given(rows * apart), got;
           for (size_t i = 0; i < given.size(); ++i) given[i] = values[i % std::size(values)];
           got = given;
-          f->finish({{low, high}, bias}, rows, n, got.data(), apart);
+          f->finish({{low, high}, bias}, rows, n, given.data(), apart, got.data(), apart);
           int64_t wrong = 0;
           for (size_t i = 0; i < given.size(); ++i) {
             const size_t row = i / apart;
@@ -346,4 +347,17 @@ TEST_CASE("products are computed in the way that is fastest for their shape") {
     multiply_in_place(::pxl::packed(), c, a, b, false, expected);
     CHECK(out == expected);
   }
+}
+TEST_CASE("addends are added in whole vectors and a rest, and nothing after them is written") {
+  for (const PackedFunctions* f : usable_variants(packed_variants()))
+    for (int64_t n : {0, 1, 7, 8, 16, 31, 100}) {
+      CAPTURE(n);
+      std::vector<float> from(101), to(101);
+      for (size_t i = 0; i < to.size(); ++i) from[i] = 0.1F * static_cast<float>(i), to[i] = 0.3F;
+      f->finish({{}, nullptr, from.data()}, 1, n, to.data(), n, to.data(), n);
+      int64_t wrong = 0;
+      for (size_t i = 0; i < to.size(); ++i)
+        wrong += to[i] != (static_cast<int64_t>(i) < n ? 0.3F + 0.1F * static_cast<float>(i) : 0.3F);
+      CHECK(wrong == 0);
+    }
 }

@@ -237,3 +237,73 @@ TEST_CASE("what follows a product or a convolution of whole numbers runs on the 
     check(p, op, op("conv_integer", {x, w}, {{"padding", int64_t{1}}, {"groups", groups}}), "conv_integer");
   }
 }
+
+TEST_CASE("a convolution takes up a sum and bounds that follow it, and members compute other ops") {
+  const auto check = [](const Shape& image, const Shape& weights, int64_t padding, int64_t dilation, int64_t groups) {
+    Program p;
+    Ops op(p.ir->main());
+    Tensor *x = variable(p, image, -0.3f), *w = variable(p, weights, -0.2f), *bias = variable(p, {weights[0]}, -0.1f);
+    const std::vector<int64_t> by(weights.size() - 2, dilation);
+    const auto conv = [&](bool biased) {
+      const OpRow& row = get_op("conv");
+      OpArgs args{std::vector<OpArg>(row.params.size())};
+      for (size_t i = 0; i < row.params.size(); ++i) {
+        const std::string_view name = row.params[i].name;
+        OpArg& arg = args.values[i];
+        if (i < 2) arg = op.builder.of(i == 0 ? x : w);
+        if (name == "padding") arg = Attr{padding};
+        if (name == "dilation") arg = Attr{by};
+        if (name == "groups") arg = Attr{groups};
+        if (name == "bias" && biased) arg = op.builder.of(bias);
+      }
+      return op.builder.emit(row, args)[0].tensor();
+    };
+    const auto give = [&](Tensor* t) { p.out.push_back(&store(*p.ir, t)); };
+    Tensor *one = variable(p, {}, 0.25f), *six = op.constant(Array::scalar(6.0F));
+    for (const bool biased : {false, true}) {
+      Tensor* r = variable(p, conv(biased)->spec.shape, -0.5f);
+      give(op("relu", {op("add", {conv(biased), r})}));
+      give(op("minimum", {op("relu", {op("add", {r, conv(biased)})}), six}));
+      give(op("hard_swish", {op("add", {conv(biased), r})}));
+      give(op("relu", {op("hard_swish", {conv(biased)})}));
+      give(op("hard_swish", {op("relu", {conv(biased)})}));
+      give(op("add", {op("relu", {conv(biased)}), r}));                             // the bound is first
+      give(op("relu", {op("add", {conv(biased), one})}));                           // another shape
+      give(op("add", {op("add", {conv(biased), r}), x->spec == r->spec ? x : r}));  // two sums
+      give(op("add", {conv(biased), op("tanh", {r})}));                             // perhaps made by a member
+      Tensor* y = conv(biased);
+      give(op("relu", {op("add", {y, y})}));
+      Tensor* sum = op("add", {conv(biased), r});  // read twice
+      give(sum);
+      give(op("relu", {sum}));
+    }
+    check_same_bits(p);
+  };
+  check({2, 16, 9, 9}, {16, 16, 3, 3}, 1, 1, 1);
+  check({1, 48, 7, 7}, {70, 48, 1, 1}, 0, 1, 1);
+  check({3, 20, 30, 30}, {24, 20, 1, 1}, 0, 1, 1);
+  check({2, 16, 14, 14}, {16, 16, 3, 3}, 2, 2, 1);
+  check({1, 24, 14, 14}, {24, 1, 3, 3}, 1, 1, 24);
+  check({2, 3, 20, 20}, {12, 3, 5, 5}, 0, 1, 1);
+  check({5, 8, 6}, {9, 8, 3}, 1, 1, 1);
+}
+
+TEST_CASE("a convolution in a loop adds the carried value that it replaces") {
+  const auto check = [](int64_t times, int64_t channels, int64_t plane, int64_t kernel, bool last) {
+    Program p;
+    Tensor *h = variable(p, {1, channels, plane, plane}, -0.3f),
+           *w = variable(p, {channels, channels, kernel, kernel}, -0.2f, 0.001f);
+    Graph& step = p.ir->create_graph("step");
+    Tensor *of_h = step.add_input(h->spec, "h"), *of_w = step.add_input(w->spec, "w");
+    Ops at(step);
+    Tensor* const sums = at("conv", {of_h, of_w}, {{"padding", kernel / 2}});
+    step.add_output(at("relu", {last ? at("add", {of_h, sums}) : at("add", {sums, of_h})}));
+    p.out.push_back(&store(*p.ir, add_repeat(p.ir->main(), step, times, {h, w})->outputs[0]));
+    check_same_bits(p);
+  };
+  for (const bool last : {false, true}) {
+    for (const int64_t times : {1, 2, 5}) check(times, 16, 7, 3, last);
+    check(2, 260, 24, 1, last);  // sums of several blocks of terms
+    check(2, 64, 14, 3, last);
+  }
+}
