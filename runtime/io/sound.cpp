@@ -99,13 +99,15 @@ bool is_wav_cut_off(std::string_view wav) {
   return true;
 }
 
-/// Whether an Ogg file ends within a page (RFC 3533). A page is a header with a table of sizes, then as many bytes as
-/// the sizes sum to.
+/// Whether an Ogg file ends within a page, or without the page that ends a stream (RFC 3533). A page is a header with
+/// flags and a table of sizes, then as many bytes as the sizes sum to.
 bool is_ogg_cut_off(std::string_view ogg) {
-  constexpr size_t header = 27;
+  constexpr size_t header = 27, flags = 5, end_of_stream = 4;
+  bool ended = false;
   for (size_t at = 0; at < ogg.size() && ogg.substr(at, 4) == "OggS";) {
     if (at + header > ogg.size()) return true;
     const size_t sizes = byte_at(ogg, at + header - 1);
+    ended = (byte_at(ogg, at + flags) & end_of_stream) != 0;
     at += header;
     if (at + sizes > ogg.size()) return true;
     size_t page = sizes;
@@ -113,7 +115,7 @@ bool is_ogg_cut_off(std::string_view ogg) {
     if (at + page > ogg.size()) return true;
     at += page;
   }
-  return false;
+  return !ended;
 }
 
 /// Whether a file ends before its sound does; libsndfile accepts an incomplete file. Of FLAC it finds out by itself.

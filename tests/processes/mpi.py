@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,12 @@ def mpirun(ranks, *more):
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     # Processes of one machine need no network. Without an interface Open MPI 5 prints warnings among their lines.
     return ["env", "OMPI_MCA_btl=^tcp", "mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *root, *more]
+
+
+def unlike(*commands):
+    """A job of a process for each command. A shell starts them: the launcher of Open MPI 5.0.7 crashes where `:` divides commands."""
+    cases = "".join(f"{rank}) exec {shlex.join(map(str, command))};; " for rank, command in enumerate(commands))
+    return [*mpirun(len(commands)), "sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {cases}esac"]
 
 
 def outcome(command, folder, files=()):
@@ -450,8 +457,8 @@ def unlike_processors(pxl):
         (folder / "s.pxl").write_text(REPLICATED.replace("gather(arange(4) * 1.0, reshape(host_load(i), [1]))", "exp(0.37 * cast(host_load(i), float32))")
                                       + "print(session.run(i = [0, 1, 2, 3]).y)\n")
         code, out, err = run([str(pxl), "run", "s.pxl"], cwd=folder, env={"PXL_ISA": "baseline"})
-        few, all_of_them = ["-x", "PXL_ISA=baseline", pxl, "run", "s.pxl"], [pxl, "run", "s.pxl"]
-        jobs = [outcome([*mpirun(1), *first, ":", "-n", "1", *second], folder) for first, second in ((few, all_of_them), (all_of_them, few))]
+        few, all_of_them = ["env", "PXL_ISA=baseline", pxl, "run", "s.pxl"], [pxl, "run", "s.pxl"]
+        jobs = [outcome(unlike(*commands), folder) for commands in ((few, all_of_them), (all_of_them, few))]
     for got in jobs:
         if code != 0 or got[0] != 0 or got[1] != out or "the kernels for baseline" not in got[3]:
             return f"{out}{err}\nnot\n{got[1]}{got[3]}"
@@ -462,8 +469,7 @@ def other_script(pxl):
     with Folder() as folder:
         (folder / "a.pxl").write_text("print(1)\n")
         (folder / "b.pxl").write_text("print(2)\n")
-        one = [*mpirun(1), str(pxl), "run", "a.pxl"]
-        code, out, _, err = outcome([*one, ":", "-n", "1", pxl, "run", "b.pxl"], folder)
+        code, out, _, err = outcome(unlike([pxl, "run", "a.pxl"], [pxl, "run", "b.pxl"]), folder)
         return None if code == 1 and "gone apart" in err and "run the script b.pxl" in err and not out else f"exit {code}\n{err}{out}"
 
 
