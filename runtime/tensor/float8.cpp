@@ -103,13 +103,24 @@ void encode(DType dtype, const T* from, uint8_t* to, int64_t count, int64_t log2
   encode_each(encoder, from, to, count, scale);
 }
 
+template <class T>
+void encode_narrow(DType dtype, const T* from, uint8_t* to, int64_t count, int64_t log2_scale,
+                   Float8Overflow overflow) {
+  float block[512];
+  for (int64_t i = 0; i < count; i += 512) {
+    const int64_t n = std::min<int64_t>(512, count - i);
+    to_float(from + i, block, n);
+    encode(dtype, block, to + i, n, log2_scale, overflow);
+  }
+}
+
 }  // namespace
 
 void refuse_float8(DType dtype) {
   throw Error(
       fmt::format("{} holds numbers only together with a scale: it has no arithmetic and no conversions of its own",
                   name(dtype)),
-      {"pow2scale_cast_to_fp8 and pow2scale_cast_from_fp8 convert it from float16 and back; "
+      {"pow2scale_cast_to_fp8 and pow2scale_cast_from_fp8 convert it from floats and back; "
        "host_pow2scale_cast_to_fp8 and host_pow2scale_cast_from_fp8 convert arrays"})
       .as(codes::dtype);
 }
@@ -143,12 +154,12 @@ std::array<float, 256> float8_table(DType dtype, int64_t log2_scale) {
 }
 
 void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow) {
-  float block[512];
-  for (int64_t i = 0; i < count; i += 512) {
-    const int64_t n = std::min<int64_t>(512, count - i);
-    to_float(from + i, block, n);
-    encode(dtype, block, to + i, n, log2_scale, overflow);
-  }
+  encode_narrow(dtype, from, to, count, log2_scale, overflow);
+}
+
+void to_float8(DType dtype, const bfloat16* from, uint8_t* to, int64_t count, int64_t log2_scale,
+               Float8Overflow overflow) {
+  encode_narrow(dtype, from, to, count, log2_scale, overflow);
 }
 
 // Scaling a float32 may overflow or lose bits, but only outside the range of float8.

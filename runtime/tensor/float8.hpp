@@ -36,6 +36,8 @@ std::array<float, 256> float8_table(DType dtype, int64_t log2_scale = 0);
 /// `to` = `from` times 2^log2_scale, rounded once at the end to nearest even, subnormals included; NaN becomes the
 /// format's first NaN, and -0 becomes 0 in a format without it.
 void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
+void to_float8(DType dtype, const bfloat16* from, uint8_t* to, int64_t count, int64_t log2_scale,
+               Float8Overflow overflow);
 void to_float8(DType dtype, const float* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
 void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int64_t log2_scale,
                Float8Overflow overflow);

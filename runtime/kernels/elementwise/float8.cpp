@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/block/block.hpp"
+#include "runtime/kernels/reduction/axis_slices.hpp"
 
 namespace pxl {
 namespace {
@@ -48,29 +49,36 @@ int64_t read_log2_scale(const Buffers& b, size_t slot) {
   return log2_scale;
 }
 
-Kernel cast_to_float8_kernel(DType to, int64_t n, Float8Overflow overflow) {
-  const Phase check{1, 1, [](const Buffers& b, int64_t, int64_t) { read_log2_scale(b, 1); }};
-  const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                     to_float8(to, b.input<half>(0) + begin, b.output<uint8_t>(0) + begin, end - begin,
-                               *b.input<int32_t>(1), overflow);
-                   }};
-  return Kernel::parallel({check, cast}, static_cast<double>(n));
+Kernel cast_to_float8_kernel(DType from, DType to, int64_t n, Float8Overflow overflow) {
+  return with_floating("pow2scale_cast_to_fp8", from, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Phase check{1, 1, [](const Buffers& b, int64_t, int64_t) { read_log2_scale(b, 1); }};
+    const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
+                       to_float8(to, b.input<T>(0) + begin, b.output<uint8_t>(0) + begin, end - begin,
+                                 *b.input<int32_t>(1), overflow);
+                     }};
+    return Kernel::parallel({check, cast}, static_cast<double>(n));
+  });
 }
 
-Kernel cast_from_float8_kernel(DType from, int64_t n) {
-  WorkspaceLayout workspace;
-  const auto scaled = workspace.per_call<half>(256);
-  const Phase look_up{1, 1, [=](const Buffers& b, int64_t, int64_t) {
-                        const std::array<float, 256> values = float8_table(from, read_log2_scale(b, 1));
-                        to_narrow(values.data(), b.workspace(scaled), 256);
-                      }};
-  const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                     const uint8_t* x = b.input<uint8_t>(0);
-                     const half* table = b.workspace(scaled);
-                     half* y = b.output<half>(0);
-                     for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
-                   }};
-  return Kernel::parallel({look_up, cast}, static_cast<double>(n)).with_workspace(workspace);
+Kernel cast_from_float8_kernel(DType from, DType to, int64_t n) {
+  return with_floating("pow2scale_cast_from_fp8", to, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    WorkspaceLayout workspace;
+    const auto scaled = workspace.per_call<T>(256);
+    const Phase look_up{1, 1, [=](const Buffers& b, int64_t, int64_t) {
+                          const std::array<float, 256> values = float8_table(from, read_log2_scale(b, 1));
+                          std::ranges::transform(values, b.workspace(scaled),
+                                                 [](float value) { return static_cast<T>(value); });
+                        }};
+    const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
+                       const uint8_t* x = b.input<uint8_t>(0);
+                       const T* table = b.workspace(scaled);
+                       T* y = b.output<T>(0);
+                       for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
+                     }};
+    return Kernel::parallel({look_up, cast}, static_cast<double>(n)).with_workspace(workspace);
+  });
 }
 
 Kernel amax_scale_kernel(DType dtype, DType to, int64_t n) {

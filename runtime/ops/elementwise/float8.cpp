@@ -20,13 +20,13 @@ constexpr Param scale_param{
 constexpr Param overflow_param{
     "nan_on_overflow", ParamKind::boolean, of(true),
     "values beyond the range become NaN, or infinite in float8_e5m2; otherwise they saturate"};
-constexpr Param to_params[] = {{"t", ParamKind::tensor, no_default, "float16"},
+constexpr Param to_params[] = {{"t", ParamKind::tensor, no_default, "floats"},
                                scale_param,
                                {"data_type", ParamKind::dtype, no_default, "a float8 dtype"},
                                overflow_param};
 constexpr Param from_params[] = {{"t", ParamKind::tensor, no_default, "float8"},
                                  scale_param,
-                                 {"data_type", ParamKind::dtype, of(DType::float16), "float16"}};
+                                 {"data_type", ParamKind::dtype, of(DType::float16), "a floating dtype"}};
 constexpr Param amax_params[] = {{"src", ParamKind::tensor},
                                  {"dtype", ParamKind::dtype, of(DType::float8_143), "a float8 dtype"}};
 constexpr Param float8_matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float8"},
@@ -56,19 +56,17 @@ DType float8_attr(const OpContext& s, std::string_view param) {
 }
 
 std::vector<TensorSpec> infer_to(const OpContext& s) {
-  const TensorSpec& t = s.input(0);
-  if (t.dtype != DType::float16)
-    refuse(s, fmt::format("{} must be float16, not {}; cast it first", s.label(0), name(t.dtype)), codes::dtype);
+  check_floating(s, 0);
   check_scale(s, 1);
-  return {{t.shape, float8_attr(s, "data_type"), {}}};
+  return {{s.input(0).shape, float8_attr(s, "data_type"), {}}};
 }
 
 std::vector<TensorSpec> infer_from(const OpContext& s) {
   check_float8(s, 0);
   check_scale(s, 1);
-  if (s.dtype("data_type") != DType::float16)
-    refuse(s, fmt::format("the result is float16, not {}; cast it then", name(s.dtype("data_type"))), codes::dtype);
-  return {{s.input(0).shape, DType::float16, {}}};
+  const DType to = s.dtype("data_type");
+  if (!is_floating(to)) refuse(s, fmt::format("data_type must be a floating dtype, not {}", name(to)), codes::dtype);
+  return {{s.input(0).shape, to, {}}};
 }
 
 Float8Overflow overflow_of(bool nan) { return nan ? Float8Overflow::nan : Float8Overflow::saturate; }
@@ -78,7 +76,7 @@ constexpr OpRow float8_ops_table[] = {
      .path = "ops.pow2scale_cast_to_fp8",
      .schedule = "Pow2ScaleThenCast",
      .output = "{0}_{dtype}",
-     .doc = "Converts float16 to float8: multiplies by 2^log2_scale, then rounds to nearest even. NaN stays NaN, -0 "
+     .doc = "Converts floats to float8: multiplies by 2^log2_scale, then rounds to nearest even. NaN stays NaN, -0 "
             "becomes 0.",
      .formula = "round(t 2^log2_scale)",
      .example = "pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143)",
@@ -87,7 +85,8 @@ constexpr OpRow float8_ops_table[] = {
      .definition = reference::pow2scale_cast_to_fp8,
      .kernel =
          [](const OpContext& s) {
-           return cast_to_float8_kernel(s.out[0].dtype, s.out[0].size(), overflow_of(s.boolean("nan_on_overflow")));
+           return cast_to_float8_kernel(s.input(0).dtype, s.out[0].dtype, s.out[0].size(),
+                                        overflow_of(s.boolean("nan_on_overflow")));
          },
      .pattern = Pattern::elementwise,
      .order = orders::whole,
@@ -97,14 +96,15 @@ constexpr OpRow float8_ops_table[] = {
      .path = "ops.pow2scale_cast_from_fp8",
      .schedule = "CastThenPow2Scale",
      .output = "{0}_{dtype}",
-     .doc = "Converts float8 to float16 and multiplies by 2^log2_scale. A scale of -s undoes a cast to float8 with the "
+     .doc = "Converts float8 to floats and multiplies by 2^log2_scale. A scale of -s undoes a cast to float8 with the "
             "scale s.",
      .formula = "t 2^log2_scale",
      .example = "pow2scale_cast_from_fp8(pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143), -2)",
      .params = from_params,
      .infer = infer_from,
      .definition = reference::pow2scale_cast_from_fp8,
-     .kernel = [](const OpContext& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
+     .kernel =
+         [](const OpContext& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].dtype, s.out[0].size()); },
      .pattern = Pattern::elementwise,
      .order = orders::whole,
      .checks_indices = checks_values,

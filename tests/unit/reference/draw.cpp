@@ -376,7 +376,8 @@ const Families& Draw::families() {
     };
     m["pow2scale_cast_from_fp8"] = [](Draw& d) {
       const DType from = is_float8(d.dtype) ? float8(d) : d.dtype;
-      return Sample{{d.values(from, d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-32, 32))})}};
+      return Sample{{d.values(from, d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-32, 32))})},
+                    {{"data_type", d.floating()}}};
     };
     m["fp8_amax_scale"] = [](Draw& d) { return Sample{{d.values(d.shape())}, {{"dtype", float8(d)}}}; };
     m["quantize_linear"] = [](Draw& d) { return linear_quantised(d, false); };
