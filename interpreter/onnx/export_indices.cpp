@@ -135,6 +135,7 @@ std::vector<Attribute> scale_axis(const ExportSite& s) {
 Texts quantize_linear(const ExportSite& s) {
   if (s.dtype() != DType::float32) throw NoForm{"opset 17 quantises float32 only; cast the operand"};
   const DType stored = s.op.outputs[0]->spec.dtype;
+  if (size_of(stored) > 1) throw NoForm{"opset 17 quantises to 8 bits only"};
   std::string zero = zero_point(s, stored);
   if (zero.empty() && stored != DType::uint8) zero = s.e.initialiser("zero_point", Array::zeros(stored, s.shape(1)));
   return one(

@@ -1,5 +1,5 @@
-// Numbers of 8 bits with a scale and a zero point, and rounding to bfloat16. Source: ONNX, operators QuantizeLinear and
-// DequantizeLinear.
+// Integers of 8 or 16 bits with a scale and a zero point, and rounding to bfloat16. Source: ONNX, operators
+// QuantizeLinear and DequantizeLinear.
 #include <algorithm>
 #include <cmath>
 
@@ -22,8 +22,8 @@ int64_t parameter_at(const ReferenceContext& c, size_t slot, const Place& p) {
 void quantize_linear(ReferenceContext& c) {
   const Reals t = c.real(0), scale = c.real(1);
   const Wholes zero = c.has(2) ? c.whole(2) : Wholes();
-  const bool wide = c.dtype(0) == DType::float64, is_signed = c.out_dtype() == DType::int8;
-  const double low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  const bool wide = c.dtype(0) == DType::float64, is_signed = row(c.out_dtype()).kind == DTypeKind::integer;
+  const double steps = std::exp2(8 * size_of(c.out_dtype())), low = is_signed ? -steps / 2 : 0, high = low + steps - 1;
   Wholes y = Wholes::from_shape(extents(c.out_shape()));
   for (Place p(c.shape(0)); p; p.next()) {
     const double x = t.data()[p.index()], s = scale.data()[parameter_at(c, 1, p)];

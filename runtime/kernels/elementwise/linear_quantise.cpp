@@ -1,4 +1,4 @@
-// 8-bit numbers with a scale and a zero point, and rounding to bfloat16.
+// Integers of 8 or 16 bits with a scale and a zero point, and rounding to bfloat16.
 #include <algorithm>
 #include <cmath>
 
@@ -94,7 +94,12 @@ Kernel quantize_linear_kernel(DType t, DType zero, DType out, const LinearQuanti
   if (q.size == 0) return [](const Buffers&) {};
   return with_floating("quantize_linear", t, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return out == DType::int8 ? quantize<T, int8_t>(zero, q) : quantize<T, uint8_t>(zero, q);
+    switch (out) {
+      case DType::int8: return quantize<T, int8_t>(zero, q);
+      case DType::int16: return quantize<T, int16_t>(zero, q);
+      case DType::uint16: return quantize<T, uint16_t>(zero, q);
+      default: return quantize<T, uint8_t>(zero, q);
+    }
   });
 }
 

@@ -19,7 +19,8 @@ struct LinearQuantisation {
   bool has_zero = false;
 };
 /// in: t (floating), scale (t's dtype), zero point (any integers, or none); out: round(t / scale) + zero, to nearest
-/// even, limited to the range of `out`, int8 or uint8; NaN gives 0. Computed in float32, or in float64 for float64.
+/// even, limited to the range of `out`, an integer of 8 or 16 bits; NaN gives 0. Computed in float32, or in float64 for
+/// float64.
 Kernel quantize_linear_kernel(DType t, DType zero, DType out, const LinearQuantisation& q);
 /// in: t (integers), scale (floating), zero point (integers, or none); out: (t - zero) scale, in the scale's dtype.
 Kernel dequantize_linear_kernel(DType t, DType zero, DType scale, const LinearQuantisation& q);

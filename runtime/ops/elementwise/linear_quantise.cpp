@@ -1,6 +1,6 @@
-// 8-bit numbers with a scale and a zero point, for the whole tensor or for each place along an axis. Products and
-// convolutions of 8-bit integers with zero points (ONNX, operators MatMulInteger and ConvInteger). Rounding to
-// bfloat16.
+// Integers of 8 or 16 bits with a scale and a zero point, for the whole tensor or for each place along an axis.
+// Products and convolutions of 8-bit integers with zero points (ONNX, operators MatMulInteger and ConvInteger).
+// Rounding to bfloat16.
 #include <fmt/format.h>
 
 #include "runtime/base/diagnostics/codes.hpp"
@@ -18,18 +18,20 @@ constexpr Param linear_scale_param{"scale", ParamKind::tensor, no_default,
 constexpr Param zero_param{"zero_point", ParamKind::index, none_default,
                            "the quantized value of 0, in the shape of the scale"};
 constexpr Param axis_param{"axis", ParamKind::integer, of(1), "of scales with several elements"};
-constexpr Param quantize_params[] = {
-    {"t", ParamKind::tensor},
-    linear_scale_param,
-    zero_param,
-    axis_param,
-    {"dtype", ParamKind::dtype, of(DType::uint8), "int8 or uint8; a zero point of one of these comes first"}};
+constexpr Param quantize_params[] = {{"t", ParamKind::tensor},
+                                     linear_scale_param,
+                                     zero_param,
+                                     axis_param,
+                                     {"dtype", ParamKind::dtype, of(DType::uint8),
+                                      "int8, uint8, int16 or uint16; a zero point of one of these comes first"}};
 constexpr Param dequantize_params[] = {{"t", ParamKind::index}, linear_scale_param, zero_param, axis_param};
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
+bool is_short(DType dtype) { return is_integer(dtype) && size_of(dtype) <= 2; }
+
 DType stored_dtype(const OpContext& s) {
-  if (s.has(2) && is_byte(s.input(2).dtype)) return s.input(2).dtype;
+  if (s.has(2) && is_short(s.input(2).dtype)) return s.input(2).dtype;
   return s.dtype("dtype");
 }
 
@@ -63,8 +65,9 @@ std::vector<TensorSpec> infer_quantize(const OpContext& s) {
   check_floating(s, 0);
   check_parameters(s);
   check_same_dtype(s, 0, 1);
-  if (!is_byte(stored_dtype(s)))
-    refuse(s, fmt::format("the dtype must be int8 or uint8, not {}", name(stored_dtype(s))), codes::dtype);
+  if (!is_short(stored_dtype(s)))
+    refuse(s, fmt::format("the dtype must be int8, uint8, int16 or uint16, not {}", name(stored_dtype(s))),
+           codes::dtype);
   return {{s.input(0).shape, stored_dtype(s), {}}};
 }
 
@@ -172,7 +175,7 @@ constexpr OpRow linear_quantise_table[] = {
      .path = "ops.quantize_linear",
      .schedule = "QuantizeLinear",
      .output = "quantize_linear_out",
-     .doc = "Numbers as 8 bits, rounded to nearest even and limited to the range of the dtype.",
+     .doc = "Numbers as 8 or 16 bits, rounded to nearest even and limited to the range of the dtype.",
      .formula = "round(t / scale) + zero_point",
      .example = "quantize_linear(array([0.0, 1.3, -9.0]), 0.5, 128)",
      .params = quantize_params,

@@ -70,7 +70,7 @@ Sample linear_quantised(Draw& d, bool back) {
   const Shape t = d.shape(1);
   const int64_t axis = d.axis(t.size());
   const Shape parameters = d.coin() ? Shape{d.at(t, axis)} : d.coin() ? Shape{} : Shape{1};
-  const DType stored = d.one_of<DType>({DType::int8, DType::uint8});
+  const DType stored = d.one_of<DType>({DType::int8, DType::uint8, DType::int16, DType::uint16});
   const DType scales = back || !is_floating(d.dtype) ? d.floating() : d.dtype;
   const bool small = back && (is_floating(d.dtype) || d.coin());
   Sample s{{small ? d.values(stored, t) : d.values(t), d.positive(scales, parameters), {}}, {{"axis", axis}}};
