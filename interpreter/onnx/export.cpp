@@ -67,41 +67,6 @@ const OpRow& pure_row(const OpRow& row) {
   return pure ? *pure : row;
 }
 
-namespace {
-
-/// Dtypes that opset 17 or ONNX Runtime leaves out of an op, and the one in which the op computes them. It has all
-/// their values, but for uint64, whose negation has the same bits. Sums and products wrap when the result is cast back.
-struct Carrier {
-  std::initializer_list<std::string_view> ops;
-  std::initializer_list<DType> left_out;
-  DType carrier;
-};
-const Carrier carriers[] = {
-    {{"sum", "prod", "sumsquare", "l1", "cumsum", "matmul", "pow", "negate"},
-     {DType::int8, DType::uint8, DType::int16, DType::uint16},
-     DType::int32},
-    {{"max", "min"}, {DType::int16, DType::uint16}, DType::int32},
-    {{"relu"}, {DType::int16}, DType::int32},
-    {{"negate", "pow"}, {DType::uint32}, DType::int64},
-    {{"negate"}, {DType::uint64}, DType::int64},
-    {{"argmax", "argmin", "topk", "sort", "greater", "greater_equal", "less", "less_equal"},
-     {DType::boolean},
-     DType::uint8},
-    {{"isnan", "isinf"},
-     {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32, DType::uint32, DType::int64,
-      DType::uint64, DType::float16},
-     DType::float32},
-};
-
-DType carrier_of(const OpRow& row, DType dtype) {
-  for (const Carrier& c : carriers)
-    if (std::ranges::find(c.ops, row.name) != c.ops.end() && std::ranges::find(c.left_out, dtype) != c.left_out.end())
-      return c.carrier;
-  return dtype;
-}
-
-}  // namespace
-
 bool has_plain_form(const OpRow& row) {
   return !row.onnx.empty() && row.modifies == 0 && row.role == Role::compute &&
          std::all_of(row.params.begin(), row.params.end(), [](const Param& p) { return is_operand(p.kind); });
@@ -280,7 +245,11 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   // An op of a dtype that ONNX leaves out is written as one of the carrier.
   OpContextStorage storage(op);
   const DType dtype = storage.in.empty() || !storage.in[0] ? DType::float32 : storage.in[0]->dtype;
-  const DType carrier = carrier_of(row, dtype);
+  const ExportRow* form = export_row(row.name);
+  DType carrier = dtype;
+  if (form)
+    for (const Carrier& c : form->carriers)
+      if (std::ranges::find(c.left_out, dtype) != c.left_out.end()) carrier = c.carrier;
   std::vector<TensorSpec> carried(storage.in.size());
   for (size_t i = 0; carrier != dtype && i < in.size(); ++i) {
     if (!storage.in[i] || storage.in[i]->dtype != dtype) continue;
@@ -291,10 +260,10 @@ void Exporter::add_computation(const Op& op, Frame& frame) {
   storage.site.in = storage.in;
   const ExportSite site{*this, op, storage.site, in};
   Texts out;
-  if (const ExportForm form = export_form(row.name))
-    out = form(site);
+  if (form)
+    out = form->form(site);
   else if (has_plain_form(row))
-    out = one(add(std::string(row.onnx), in, {}, 1, op.outputs[0]->name));
+    out = plain(site);
   else if (const char* why = reason_without_form(row))
     throw NoForm{why};
   else
@@ -321,11 +290,15 @@ int64_t ExportSite::axis(std::string_view param, int64_t extra) const {
   return normalise_axis(c.integer(param), static_cast<int64_t>(shape().size()) + extra);
 }
 
-ExportForm export_form(std::string_view op) {
+const ExportRow* export_row(std::string_view op) {
   for (const std::span<const ExportRow> forms : {arithmetic_forms(), layout_forms(), index_forms(), window_forms()})
     for (const ExportRow& row : forms)
-      if (row.op == op) return row.form;
+      if (row.op == op) return &row;
   return nullptr;
+}
+
+Texts plain(const ExportSite& s) {
+  return one(s.e.add(std::string(pure_row(*s.op.row).onnx), s.in, {}, 1, s.op.outputs[0]->name));
 }
 
 Texts as_int32(const ExportSite& s, const std::string& value) { return {s.e.cast(value, DType::int32)}; }

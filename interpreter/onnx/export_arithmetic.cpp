@@ -111,6 +111,14 @@ Texts transformed(const ExportSite& s) {
   return one(axis == 0 ? s.e.add("Squeeze", {y, s.e.ints({0})}) : y);
 }
 
+const Carrier narrow_as_int32[] = {{{DType::int16, DType::uint16}, DType::int32}};
+const Carrier int16_as_int32[] = {{{DType::int16}, DType::int32}};
+const Carrier powers_as_wider[] = {shorts_as_int32[0], {{DType::uint32}, DType::int64}};
+const Carrier negations_as_wider[] = {shorts_as_int32[0], {{DType::uint32, DType::uint64}, DType::int64}};
+const Carrier others_as_float32[] = {{{DType::boolean, DType::int8, DType::uint8, DType::int16, DType::uint16,
+                                       DType::int32, DType::uint32, DType::int64, DType::uint64, DType::float16},
+                                      DType::float32}};
+
 const ExportRow arithmetic_rows[] = {
     {"square",
      [](const ExportSite& s) {
@@ -200,33 +208,40 @@ const ExportRow arithmetic_rows[] = {
     {"bitwise_or", logical<1>},
     {"bitwise_xor", logical<2>},
     {"not", logical<3>},
-    {"isinf", [](const ExportSite& s) { return one(s.e.add("IsInf", s.in)); }},
-    {"isnan", [](const ExportSite& s) { return one(s.e.add("IsNaN", s.in)); }},
-    {"sum", reduce_form<0>},
+    {"isinf", [](const ExportSite& s) { return one(s.e.add("IsInf", s.in)); }, others_as_float32},
+    {"isnan", [](const ExportSite& s) { return one(s.e.add("IsNaN", s.in)); }, others_as_float32},
+    {"negate", plain, negations_as_wider},
+    {"greater", plain, bool_as_uint8},
+    {"greater_equal", plain, bool_as_uint8},
+    {"less", plain, bool_as_uint8},
+    {"less_equal", plain, bool_as_uint8},
+    {"sum", reduce_form<0>, shorts_as_int32},
     {"mean", reduce_form<1>},
-    {"max", reduce_form<2>},
-    {"min", reduce_form<3>},
-    {"prod", reduce_form<4>},
-    {"l1", reduce_form<5>},
+    {"max", reduce_form<2>, narrow_as_int32},
+    {"min", reduce_form<3>, narrow_as_int32},
+    {"prod", reduce_form<4>, shorts_as_int32},
+    {"l1", reduce_form<5>, shorts_as_int32},
     {"l2", reduce_form<6>},
-    {"sumsquare", reduce_form<7>},
+    {"sumsquare", reduce_form<7>, shorts_as_int32},
     {"logsum", reduce_form<8>},
     {"logsumexp", reduce_form<9>},
     {"variance", variance_form<false>},
     {"deviation", variance_form<true>},
-    {"argmax", arg_form<true>},
-    {"argmin", arg_form<false>},
+    {"argmax", arg_form<true>, bool_as_uint8},
+    {"argmin", arg_form<false>, bool_as_uint8},
     {"cumsum",
      [](const ExportSite& s) {
        return one(s.e.add("CumSum", {s.in[0], s.e.initialiser("axis", Array::scalar<int64_t>(s.axis()))},
                           {attribute("exclusive", int64_t{s.c.boolean("exclusive")}),
                            attribute("reverse", int64_t{s.c.boolean("reverse")})}));
-     }},
+     },
+     shorts_as_int32},
     {"cumprod", running_product},
     {"matmul",
      [](const ExportSite& s) {
        return one(s.e.add("MatMul", {s.in[0], s.in[1]}));
-     }},
+     },
+     shorts_as_int32},
     {"fourier", transformed},
     {"softmax", [](const ExportSite& s) { return one(s.e.add("Softmax", s.in, {attribute("axis", s.axis())})); }},
     {"log_softmax",
@@ -296,12 +311,14 @@ const ExportRow arithmetic_rows[] = {
     {"relu",
      [](const ExportSite& s) {
        return row(s.dtype()).kind == DTypeKind::unsigned_integer ? same(s) : one(s.e.add("Relu", s.in));
-     }},
+     },
+     int16_as_int32},
     {"pow",
      [](const ExportSite& s) {
        if (s.dtype() == DType::uint64) throw NoForm{"ONNX has no powers of uint64"};
        return one(s.e.add("Pow", s.in));
-     }},
+     },
+     powers_as_wider},
     {"floor", rounded<0>},
     {"ceil", rounded<1>},
     {"round", rounded<2>},

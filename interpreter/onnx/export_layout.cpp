@@ -31,11 +31,12 @@ Texts one_hot(const ExportSite& s) {
 }
 
 const ExportRow layout_rows[] = {
-    {"topk", [](const ExportSite& s) { return ordered(s, s.c.integer("k"), s.c.boolean("largest")); }},
+    {"topk", [](const ExportSite& s) { return ordered(s, s.c.integer("k"), s.c.boolean("largest")); }, bool_as_uint8},
     {"sort",
      [](const ExportSite& s) {
        return ordered(s, s.shape()[static_cast<size_t>(s.axis())], s.c.boolean("descending"));
-     }},
+     },
+     bool_as_uint8},
     {"reshape", reshaped},
     {"reshape_", reshaped},
     {"squeeze", reshaped},

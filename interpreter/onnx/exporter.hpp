@@ -137,14 +137,26 @@ struct ExportSite {
 
 /// Adds the nodes for one op, and returns the names of its outputs. Outputs without a form come last and have no name.
 using ExportForm = Texts (*)(const ExportSite&);
+/// Dtypes that opset 17 or ONNX Runtime leaves out of an op, and the one in which the op computes them. It has all
+/// their values, but for uint64, whose negation has the same bits. Sums and products wrap when the result is cast back.
+struct Carrier {
+  std::initializer_list<DType> left_out;
+  DType carrier;
+};
+inline const Carrier shorts_as_int32[] = {{{DType::int8, DType::uint8, DType::int16, DType::uint16}, DType::int32}};
+inline const Carrier bool_as_uint8[] = {{{DType::boolean}, DType::uint8}};
+
 struct ExportRow {
   std::string_view op;
   ExportForm form;
+  std::span<const Carrier> carriers = {};
 };
 inline Texts one(std::string name) { return {std::move(name)}; }
-/// The op's ONNX form: a row of arithmetic (export_arithmetic.cpp), or of movement and windows (export_layout.cpp).
-/// Null if the op has no special form.
-ExportForm export_form(std::string_view op);
+/// The op's row: of arithmetic (export_arithmetic.cpp), or of movement and windows (export_layout.cpp). Null if the op
+/// has no special form.
+const ExportRow* export_row(std::string_view op);
+/// The op's own ONNX op with the same operands.
+Texts plain(const ExportSite& s);
 /// Converts an index to pxl's int32, since ONNX has indices of 64 bits.
 Texts as_int32(const ExportSite& s, const std::string& value);
 std::span<const ExportRow> arithmetic_forms();

@@ -41,7 +41,7 @@ def section():
         shown = text.replace("|", "\\|")
         lines.append(f"| {op} | {since}-{until} | `{shown}` |")
     tables = [p.read_text() for p in sorted((ROOT / "interpreter/onnx").glob("export_*.cpp")) if p.stem != "export_reasons"]
-    forms = sorted(set(re.findall(r'^    \{"(\w+)",', "".join(tables), re.M)))
+    forms = sorted(set(re.findall(r'^    \{"(\w+)",(?! plain)', "".join(tables), re.M)))
     return (MARK + "\nHow each op of ONNX is written, by opsets; the first row that fits counts. `{0}` is the first input, `{*}` all inputs, "
             "`{axis}` an\nattribute, `{axis|0}` one with its default, `{,stride=strides}` an argument where the attribute is there, "
             "`{1:ints}` an input that must\nbe known while the graph is built.\n\n| ONNX | opsets | in pxl |\n|---|---|---|\n"
