@@ -15,6 +15,7 @@
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/diagnostics/codes.hpp"
 #include "runtime/base/files/input_file.hpp"
+#include "runtime/tensor/float8.hpp"
 
 namespace pxl::cli {
 
@@ -90,6 +91,8 @@ std::string compare(const Array& is, const Array& wanted, double rtol, double at
   if (is.dtype() != wanted.dtype()) return fmt::format("{} instead of {}", name(is.dtype()), name(wanted.dtype()));
   if (is.shape() != wanted.shape())
     return fmt::format("the shape {} instead of {}", bracket_text(is.shape()), bracket_text(wanted.shape()));
+  if (is_float8(is.dtype()))
+    return compare(from_float8(is, DType::float32, 0), from_float8(wanted, DType::float32, 0), rtol, atol);
   int64_t wrong = 0;
   std::string first;
   for (int64_t i = 0; i < is.size(); ++i) {

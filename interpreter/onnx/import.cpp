@@ -60,6 +60,11 @@ void Importer::refuse(const Node& node, const std::string& why) { refused_.push_
 void Importer::check_nodes(const Graph& graph, int64_t opset, int depth) {
   if (depth > deepest_graph)
     throw Error(fmt::format("cannot import {}: its graphs are nested too deeply", options_.title));
+  for (const TensorData& t : graph.initialisers)
+    if (is_packed(t.element())) packed_.insert(t.name);
+  for (const ValueInfo& v : graph.inputs)
+    if (v.type && v.type->tensor && is_packed(static_cast<ElementType>(v.type->tensor->element)))
+      packed_.insert(v.name);
   for (const Node& n : graph.nodes) check_node(n, opset, depth);
   for (const TensorData& t : graph.initialisers)
     if (!dtype_of(t.element()))
@@ -68,6 +73,7 @@ void Importer::check_nodes(const Graph& graph, int64_t opset, int depth) {
 
 void Importer::check_node(const Node& node, int64_t opset, int depth) {
   check_attributes(node);
+  check_packed(node);
   if (!functions_.contains({node.domain, node.op, node.overload}) && !find_row(node, opset)) {
     const auto rows = import_rows();
     const bool known = std::any_of(rows.begin(), rows.end(),
@@ -81,6 +87,17 @@ void Importer::check_node(const Node& node, int64_t opset, int depth) {
       refuse(node, fmt::format("its attribute {} has elements of {}", a.name, name(a.tensor->element())));
     if (a.graph) check_nodes(*a.graph, opset, depth + 1);
   }
+}
+
+void Importer::check_packed(const Node& node) {
+  const auto is = [&](const std::string& value) { return !value.empty() && packed_.contains(value); };
+  const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), is), casts = node.op == "CastLike";
+  const bool quantises = node.op == "QuantizeLinear", widens = node.op == "Cast" || node.op == "DequantizeLinear";
+  const Attribute* value = node.attribute("value");
+  if (reads && (casts || quantises) && is(node.inputs.back()))
+    refuse(node, "its result has elements of 4 bits");
+  else if ((reads && !casts && !widens) || (value && value->tensor && is_packed(value->tensor->element())))
+    packed_.insert(node.outputs.begin(), node.outputs.end());
 }
 
 void Importer::check_attributes(const Node& node) {

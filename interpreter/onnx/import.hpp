@@ -22,8 +22,8 @@ struct ImportRow {
   ///   {0}            the first input, or `none` if it is absent; {*} all inputs
   ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
   ///                one number as int1 and float1, host for an array, and axes for ints, where no ints are `none`
-  ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:bool},
-  ///   {x:lower}, {x:axes} as above, {x:sampling} a mode of GridSample; {outputs} the number of outputs
+  ///   {axis}         an attribute; {axis|1} with its default; {to:dtype}, {x:lower}, {x:axes} as above;
+  ///                {outputs} the number of outputs
   ///   {,stride=X}    ", stride = ..." if X, an input or an attribute as above, is present; otherwise nothing
   FixedText text = "*";
   /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,

@@ -17,7 +17,7 @@ ProgramText element_text(const Array& a, int64_t i) {
 }
 
 bool is_writable(const Array& a) {
-  if (a.size() > max_literal || a.rank() > 2 || a.dtype() == DType::uint64) return false;
+  if (a.size() > max_literal || a.rank() > 2 || a.dtype() == DType::uint64 || is_float8(a.dtype())) return false;
   for (int64_t d : a.shape())
     if (d == 0 && a.rank() > 1) return false;
   for (int64_t i = 0; is_floating(a.dtype()) && i < a.size(); ++i)

@@ -67,8 +67,14 @@ void add_host_values(const std::vector<Node>& nodes, int64_t opset, std::set<std
                      const HostInputs& inputs_of_call) {
   for (size_t i = nodes.size(); i-- > 0;) {
     const Node& node = nodes[i];
-    for (const Attribute& a : node.attributes)
-      if (a.graph) add_host_values(a.graph->nodes, opset, host, inputs_of_call);
+    for (const Attribute& a : node.attributes) {
+      if (!a.graph) continue;
+      // A result of a branch must be known where that of the If must be.
+      if (node.op == "If")
+        for (size_t o = 0; o < std::min(node.outputs.size(), a.graph->outputs.size()); ++o)
+          if (host.contains(node.outputs[o])) host.insert(a.graph->outputs[o].name);
+      add_host_values(a.graph->nodes, opset, host, inputs_of_call);
+    }
     const std::vector<size_t>* of_call = inputs_of_call ? inputs_of_call(node) : nullptr;
     // All rows of a loop have the same host inputs; judging nested loops here would take a time exponential in their
     // depth.

@@ -45,11 +45,11 @@ std::optional<ProgramText> Importer::attribute_text(const Node& node, std::strin
   };
   switch (a->kind) {
     case AttributeKind::integer:
-      if (kind == "bool") return a->i ? FixedText("true") : FixedText("false");
       if (kind == "dtype") {
         const auto type = static_cast<ElementType>(a->i);
+        if (type == ElementType::undefined) return FixedText("none");
         const auto dtype = dtype_of(type);
-        if (dtype) return identifier(pxl::name(*dtype));
+        if (dtype && !is_packed(type)) return identifier(pxl::name(*dtype));
         refuse(node, "elements of " + name(type));
         return FixedText("none");
       }
@@ -57,7 +57,6 @@ std::optional<ProgramText> Importer::attribute_text(const Node& node, std::strin
     case AttributeKind::floating: return number_literal(a->f, true);
     case AttributeKind::string: {
       std::string s = a->s;
-      if (kind == "sampling") s = s == "linear" ? "bilinear" : s == "cubic" ? "bicubic" : s;
       if (kind == "lower")
         std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
       if (kind == "lower" && s == "notset") s = "not_set";
@@ -168,7 +167,8 @@ ProgramText Importer::call_text(Names& names, const Node& node, const ProgramTex
       arguments.push_back(assemble("{}_takes = {}", {identifier(a.name), list_text(body.captured)}));
       continue;
     }
-    static const auto& dtypes = never_destroyed(std::set<std::string>{"to", "dtype", "output_datatype"});
+    static const auto& dtypes =
+        never_destroyed(std::set<std::string>{"to", "dtype", "output_datatype", "output_dtype"});
     const auto value = attribute_text(node, a.name, dtypes.contains(a.name) ? "dtype" : "");
     arguments.push_back(assemble("{} = {}", {identifier(a.name), value.value_or(FixedText("none"))}));
   }

@@ -68,6 +68,8 @@ class Importer {
   void check_nodes(const Graph& graph, int64_t opset, int depth);
   void check_node(const Node& node, int64_t opset, int depth);
   void check_attributes(const Node& node);
+  /// Notes values of 4 bits, and refuses nodes that make some of other values.
+  void check_packed(const Node& node);
 
   // ---- the functions of the model (import_functions.cpp)
 
@@ -132,7 +134,7 @@ class Importer {
   int64_t opset_here_ = 0;  ///< opset of the nodes that are being written
   Imported out_;
   std::vector<std::string> refused_;
-  std::set<std::string> host_, keys_;
+  std::set<std::string> host_, keys_, packed_;  ///< `packed_`: values of 4 bits in the model, of 8 in the text
   std::map<std::array<std::string_view, 3>, const Function*> functions_;
   std::map<std::pair<const Function*, std::string>, FunctionInstance*> instances_;  ///< by function and attributes
   std::vector<std::unique_ptr<FunctionInstance>> written_;                          ///< in the order of the text

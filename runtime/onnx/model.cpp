@@ -46,6 +46,8 @@ constexpr TypeRow type_rows[] = {
     {ElementType::float8_e4m3fnuz, "float8_e4m3fnuz", DType::float8_143},
     {ElementType::float8_e5m2, "float8_e5m2", DType::float8_e5m2},
     {ElementType::float8_e5m2fnuz, "float8_e5m2fnuz", DType::float8_152},
+    {ElementType::uint4, "uint4", DType::uint8},
+    {ElementType::int4, "int4", DType::int8},
 };
 
 Error unreadable(const std::string& path, const std::string& why) {
@@ -80,16 +82,29 @@ Array convert(const TensorData& t, const std::vector<From>& values, DType dtype,
                             element_count(shape)))
         .as(codes::shape);
   Array to(dtype, shape);
-  with_type(to.dtype(), [&](auto tag) {
+  // Floats of 8 and 16 bits are stored as their bits in int32s.
+  with_type(is_float8(dtype) ? DType::uint8 : dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* out = to.mutable_data<T>();
+    T* out = reinterpret_cast<T*>(to.mutable_raw());
     for (size_t i = 0; i < values.size(); ++i) {
       if constexpr (is_narrow_v<T>)
-        out[i].bits = static_cast<uint16_t>(values[i]);  // stored as their bits in int32s
+        out[i].bits = static_cast<uint16_t>(values[i]);
       else
         out[i] = static_cast<T>(values[i]);
     }
   });
+  return to;
+}
+
+/// Elements of 4 bits as 8: the first of a byte is in its low half. Without `raw` each int32 holds a byte.
+Array from_packed(const TensorData& t, std::string_view raw, DType dtype, const Shape& shape) {
+  Array to(dtype, shape);
+  auto* out = reinterpret_cast<uint8_t*>(to.mutable_raw());
+  const unsigned sign = t.element() == ElementType::int4 ? 8 : 0;
+  for (size_t i = 0; i < static_cast<size_t>(to.size()); ++i) {
+    const auto byte = static_cast<uint8_t>(raw.empty() ? t.int32s[i / 2] : raw[i / 2]);
+    out[i] = static_cast<uint8_t>(((byte >> i % 2 * 4 & 15) ^ sign) - sign);
+  }
   return to;
 }
 
@@ -256,8 +271,10 @@ Array to_array(const TensorData& t, const std::string& folder) {
     throw Error(fmt::format("the tensor `{}` has elements of {}", t.name, name(t.element()))).as(codes::dtype);
   const Shape shape = shape_of(t);
   if (t.omitted) return Array::unevaluated(*dtype, shape);
+  const int64_t elements = element_count(shape);
+  // Packed elements are counted, and checked, by their bytes.
+  const int64_t count = is_packed(t.element()) ? elements / 2 + elements % 2 : elements;
   const size_t element_size = size_of(*dtype);
-  const int64_t count = element_count(shape);
   std::string outside;
   std::string_view raw = t.raw;
   if (t.location == 1) {
@@ -271,6 +288,13 @@ Array to_array(const TensorData& t, const std::string& folder) {
     throw Error(fmt::format("the tensor `{}` has {} bytes where its shape and type say {}", t.name, raw.size(),
                             count * static_cast<int64_t>(element_size)))
         .as(codes::shape);
+  if (is_packed(t.element())) {
+    if (numbers && std::ssize(t.int32s) != count)
+      throw Error(
+          fmt::format("the tensor `{}` has {} bytes where its shape and type say {}", t.name, t.int32s.size(), count))
+          .as(codes::shape);
+    return from_packed(t, raw, *dtype, shape);
+  }
   if (!numbers) {
     Array array(*dtype, shape);
     if (count > 0) std::memcpy(array.mutable_raw(), raw.data(), static_cast<size_t>(array.bytes()));

@@ -31,12 +31,16 @@ enum class ElementType : int32_t {
   float8_e4m3fn = 17,  // these four: since ONNX 1.14
   float8_e4m3fnuz = 18,
   float8_e5m2 = 19,
-  float8_e5m2fnuz = 20
+  float8_e5m2fnuz = 20,
+  uint4 = 21,  // these two: since ONNX 1.16
+  int4 = 22
 };
 /// "int64", "string"; "type 99" for one that there is not.
 std::string name(ElementType type);
-/// The dtype of the same elements, if pxl has it.
+/// The dtype of the same elements, if pxl has it. Elements of 4 bits are read as 8.
 std::optional<DType> dtype_of(ElementType type);
+/// Whether two elements share a byte.
+inline bool is_packed(ElementType type) { return type == ElementType::uint4 || type == ElementType::int4; }
 /// Throws Error for float8, which opset 17 lacks.
 ElementType element_type(DType dtype);
 

@@ -28,10 +28,10 @@ constexpr Param dequantize_params[] = {{"t", ParamKind::index}, linear_scale_par
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
-bool is_short(DType dtype) { return is_integer(dtype) && size_of(dtype) <= 2; }
+bool fits_16_bits(DType dtype) { return is_integer(dtype) && size_of(dtype) <= 2; }
 
 DType stored_dtype(const OpContext& s) {
-  if (s.has(2) && is_short(s.input(2).dtype)) return s.input(2).dtype;
+  if (s.has(2) && fits_16_bits(s.input(2).dtype)) return s.input(2).dtype;
   return s.dtype("dtype");
 }
 
@@ -65,7 +65,7 @@ std::vector<TensorSpec> infer_quantize(const OpContext& s) {
   check_floating(s, 0);
   check_parameters(s);
   check_same_dtype(s, 0, 1);
-  if (!is_short(stored_dtype(s)))
+  if (!fits_16_bits(stored_dtype(s)))
     refuse(s, fmt::format("the dtype must be int8, uint8, int16 or uint16, not {}", name(stored_dtype(s))),
            codes::dtype);
   return {{s.input(0).shape, stored_dtype(s), {}}};

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <random>
 
+#include "runtime/tensor/float8.hpp"
+
 using namespace pxl;
 using namespace pxl::onnx;
 
@@ -185,6 +187,29 @@ TEST_CASE("elements of every type, as bytes and as numbers") {
   t.raw = std::string_view("\x80\x3f\x00\xc0", 4);
   const Array numbers = Array::from<float>({2}, std::vector<float>{1, -2});
   CHECK(identical(onnx::to_array(t, ""), numbers.cast(DType::bfloat16)));
+}
+
+TEST_CASE("elements of 4 bits share bytes, and float8 is stored as its bits") {
+  TensorData t;
+  t.dims = {3};
+  const Array wholes = Array::from<int32_t>({3}, std::vector<int32_t>{7, -8, -1});
+  const auto check = [&] {
+    t.type = static_cast<int32_t>(ElementType::int4);
+    CHECK(identical(onnx::to_array(t, ""), wholes.cast(DType::int8)));
+    t.type = static_cast<int32_t>(ElementType::uint4);
+    const Array positive = Array::from<int32_t>({3}, std::vector<int32_t>{7, 8, 15});
+    CHECK(identical(onnx::to_array(t, ""), positive.cast(DType::uint8)));
+  };
+  t.raw = std::string_view("\x87\x0f", 2);
+  check();
+  t.raw = {};
+  t.int32s = {0x87, 0x0F};
+  check();
+  t.int32s = {0x87};
+  CHECK(has(mistake(t), "has 1 bytes where its shape and type say 2"));
+  t.type = static_cast<int32_t>(ElementType::float8_e5m2);
+  t.int32s = {0x3C, 0xC0, 0x7C};
+  CHECK(from_float8(onnx::to_array(t, ""), DType::float32, 0).number(1) == -2);
 }
 
 TEST_CASE("elements that do not fit their shape are refused before memory is taken") {
