@@ -15,6 +15,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/version.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/fixes.hpp"
 #include "interpreter/repl/line_editor.hpp"
 #include "interpreter/tools/pager.hpp"
 #include "interpreter/values/exit_request.hpp"
@@ -154,10 +155,12 @@ bool use_json(const CommonFlags& flags, const Invocation& call) {
 }
 
 int report(const Error& error) {
+  std::vector<Diagnostic> all = error.all();
+  add_implied_fixes(all);
   if (json_output)
-    for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
+    for (const Diagnostic& d : all) emit(diagnostic_event(d));
   const bool colour = wants_colour(STDERR_FILENO);
-  for (const Diagnostic& d : error.all()) write_err_as_is(render(d, colour, message_width()));
+  for (const Diagnostic& d : all) write_err_as_is(render(d, colour, message_width()));
   if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
     print_err("  this is a fault of pxl, not of the program: please report it with the text that caused it\n");

@@ -20,8 +20,7 @@ void NewlineResolver::unclosed(const Open& o, std::vector<std::string> notes) {
   Token& t = out_.tokens[o.token];
   t.unclosed = true;
   after_arrow_ = o.kind == dict && o.token > 0 && out_.tokens[o.token - 1].type == ids::ARROW;
-  if (after_arrow_)
-    notes.emplace_back("after `=>` comes one expression; a function with statements is `def f(x) { ... }`");
+  if (after_arrow_) notes.push_back(fmt::format("{}; {}", one_expression, def_with_statements));
   std::string what = o.kind == fstring         ? "this f-string is not closed"
                      : o.kind == interpolation ? "this interpolation is not closed"
                                                : fmt::format("`{}` is not closed", out_.text(o.token));

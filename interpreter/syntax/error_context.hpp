@@ -101,8 +101,8 @@ class ErrorContext {
   bool two_names(), third_equals(), angle_unequal(), no_initial_value(), assigned_condition(), colon_for_brace(),
       julia_range(), decorator(), conditional_in_try(), lonely_try(), catch_clause(), no_spec(), test_name(),
       record_block(), import_path(), stray_else(), import_star(), generator(), set_literal(), lone_brace(),
-      reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(), dotted_operator(), bars(),
-      leading_operator(), missing_comma(), dtype_behind_shape();
+      lambda_block(), reserved_name(), typed_assignment(), direction(), dots(), counting_loop(), slashes(),
+      dotted_operator(), bars(), leading_operator(), missing_comma(), dtype_behind_shape();
 };
 
 }  // namespace pxl::syntax

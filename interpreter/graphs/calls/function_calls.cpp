@@ -158,11 +158,11 @@ DType dtype_of_floats(Interpreter& in, const Arguments& args) {
   return found.value_or(DType::float64);
 }
 
-/// No argument for which a gradient is wanted has a float, but an int, which is a constant.
-[[noreturn]] void refuse_int(const DerivativeObject& d, const Arguments& args, size_t position,
-                             const std::string& name) {
+}  // namespace
+
+void refuse_int(const std::string& title, const Arguments& args, size_t position, const std::string& name) {
   const std::string which = name.empty() ? "the argument" : fmt::format("`{}`", name);
-  Error e(fmt::format("{}: only floats have gradients, and {} is an int, which is a constant", d.title, which),
+  Error e(fmt::format("{}: only floats have gradients, and {} is an int, which is a constant", title, which),
           {"a number with a point is a float: `3.0`"});
   if (position < args.spans.size() && args.spans[position]) {
     const Span at = args.spans[position];
@@ -172,8 +172,6 @@ DType dtype_of_floats(Interpreter& in, const Arguments& args) {
   }
   throw std::move(e).as(codes::gradient);
 }
-
-}  // namespace
 
 LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Arguments args,
                                const std::function<Value(const Array&)>& lift) {
@@ -212,7 +210,7 @@ LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Argum
     const auto at = std::find(d.parameters.begin(), d.parameters.end(), n.name);
     convert(n.value, static_cast<size_t>(at - d.parameters.begin()), n.name);
   }
-  if (!any && constant) refuse_int(d, args, constant->first, constant->second);
+  if (!any && constant) refuse_int(d.title, args, constant->first, constant->second);
   out.args = std::move(args);
   return out;
 }

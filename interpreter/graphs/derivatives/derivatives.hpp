@@ -87,5 +87,7 @@ bool needs_graph(Interpreter& in, const DerivativeObject& d, const Arguments& ar
 /// arguments.
 LiftedArguments lift_arguments(Interpreter& in, const DerivativeObject& d, Arguments args,
                                const std::function<Value(const Array&)>& lift);
+/// Throws the error about an argument that is an int, where no argument for which a gradient is wanted has a float.
+[[noreturn]] void refuse_int(const std::string& title, const Arguments& args, size_t position, const std::string& name);
 
 }  // namespace pxl

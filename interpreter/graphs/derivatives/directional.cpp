@@ -254,6 +254,8 @@ Value make_jvp(Interpreter& in, const Arguments& given) {
   if (tangents.size() != args.positional.size())
     throw Error(fmt::format("jvp: {} arguments, but {} tangents", args.positional.size(), tangents.size()))
         .as(codes::arguments);
+  if (!args.positional.empty() && std::ranges::all_of(args.positional, [](const Value& v) { return v.is_int(); }))
+    refuse_int("jvp", args, 0, "");
   args.positional.insert(args.positional.end(), tangents.begin(), tangents.end());
   return pushforward_of(a.value("f"))->call(in, std::move(args));
 }

@@ -13,9 +13,9 @@ bool ErrorContext::slip() {
   return test_name() || misspelt_stream() || word_operator() || dict_equals() || two_names() || catch_clause() ||
          no_spec() || record_block() || import_path() || third_equals() || angle_unequal() || no_initial_value() ||
          assigned_condition() || colon_for_brace() || decorator() || conditional_in_try() || lonely_try() ||
-         stray_else() || import_star() || generator() || lone_brace() || set_literal() || reserved_name() ||
-         typed_assignment() || direction() || dots() || counting_loop() || slashes() || dotted_operator() || bars() ||
-         leading_operator() || dtype_behind_shape() || missing_comma();
+         stray_else() || import_star() || generator() || lambda_block() || lone_brace() || set_literal() ||
+         reserved_name() || typed_assignment() || direction() || dots() || counting_loop() || slashes() ||
+         dotted_operator() || bars() || leading_operator() || dtype_behind_shape() || missing_comma();
 }
 
 // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
@@ -319,6 +319,22 @@ bool ErrorContext::set_literal() {
   uint32_t around = list_.tokens[at_].enclosing;
   if (around == no_token || type(around) != ids::DICT_OPEN) return false;
   return foreign("expected `:` and a value", "a dict is written `{key: value}`; there are no sets");
+}
+
+// `(x) => { return x }`, `(x) => { x + 1 }`
+bool ErrorContext::lambda_block() {
+  const uint32_t open = list_.tokens[at_].enclosing;
+  if (open == no_token || open == 0 || type(open) != ids::DICT_OPEN || type(open - 1) != ids::ARROW) return false;
+  const bool at_statement = at_ == open + 1 && is_word(type(at_));
+  if (!at_statement && !(type(at_) == ids::DICT_CLOSE && expects(ids::COLON))) return false;
+  say(std::string(one_expression), def_with_statements);
+  const uint32_t first = at_statement ? at_ + 1 : open + 1, close = list_.tokens[open].partner;
+  if (close == no_token || list_.tokens[close].synthetic || close <= first) return true;
+  if (at_statement && type(at_) != ids::RETURN) return true;
+  out_.fixes.push_back({"Remove the braces",
+                        {{{list_.source, list_.tokens[open].begin, list_.tokens[first].begin}, ""},
+                         {{list_.source, list_.tokens[close - 1].end, list_.tokens[close].end}, ""}}});
+  return true;
 }
 
 // Newline resolution treats a brace on its own line as a dict, so the error is inside or after it.

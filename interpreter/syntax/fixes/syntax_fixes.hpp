@@ -9,6 +9,8 @@ namespace pxl::syntax {
 inline int token_type(const TokenList& list, uint32_t i) {
   return i < list.tokens.size() ? list.tokens[i].type : end_of_text;
 }
+inline constexpr std::string_view one_expression = "after `=>` comes one expression";
+inline constexpr std::string_view def_with_statements = "a function with statements is `def f(x) { ... }`";
 /// Spaces at the beginning of the line that has an offset.
 std::string_view indentation_at(const SourceFile& source, uint32_t offset);
 /// The first token from `at` on that ends the line or the enclosing bracket.
