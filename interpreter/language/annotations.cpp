@@ -84,9 +84,8 @@ const TensorSpec* spec_of(const Value& v) {
 // The value of a name that a pattern may read: an earlier argument, or a part of the instance's configuration.
 const Value* known(const std::string& name, Activation& a) {
   if (const Value* v = a.scope->find_here(name)) return v;
-  if (auto* self = a.self.as<ModuleInstance>()) {
+  if (auto* self = a.self.as<ModuleInstance>())
     if (self->scope && self->scope != a.scope && self->is_configured(name)) return self->scope->find_here(name);
-  }
   return nullptr;
 }
 

@@ -36,15 +36,11 @@ const Name self_name("self");
 std::string FunctionObject::repr(Interpreter&) { return "<function " + code->name + ">"; }
 
 Value FunctionObject::call(Interpreter& in, Arguments args) {
+  if (args.named.empty() && takes(in, args.positional.size()))
+    return call_by_position(in, args.positional.data(), args.positional.size());
   Activation a;
   a.scope = scope_of_body(closure, *code);
-  a.kind = Activation::Kind::function;
-  if (args.named.empty() && takes(in, args.positional.size())) {
-    for (size_t i = 0; i < args.positional.size(); ++i) a.scope->slot(i) = std::move(args.positional[i]);
-    set_defaults(in, *a.scope, args.positional.size());
-  } else {
-    bind_parameters(in, code->name, code->parameters, std::move(args), a.scope, closure, defaults);
-  }
+  bind_parameters(in, code->name, code->parameters, std::move(args), a.scope, closure, defaults);
   const CallFrame frame(in, code->name, in.here);
   return run_function(in, *code, a);
 }

@@ -217,9 +217,8 @@ int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
     const int c = s->value.compare(t->value);
     return c < 0 ? -1 : c > 0 ? 1 : 0;
   }
-  if (std::optional<Value> x = scalar_of(a), y = scalar_of(b); (x || a.is_number()) && (y || b.is_number())) {
+  if (std::optional<Value> x = scalar_of(a), y = scalar_of(b); (x || a.is_number()) && (y || b.is_number()))
     return number_order(x ? *x : a, y ? *y : b);
-  }
   auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
   if (x && y && is_tuple(*x) == is_tuple(*y)) {
     const DepthGuard guard(in);
@@ -257,9 +256,8 @@ Value data_compare(Interpreter& in, CompareOp op, const Value& a, const Value& b
 }
 
 bool contains(Interpreter& in, const Value& container, const Value& item) {
-  if (!container.is_object()) {
+  if (!container.is_object())
     type_error("`in` needs a list, tuple, dict, str or range, not " + with_article(container.type_name()));
-  }
   if (as_tensor(container))
     type_error("`in` does not look into a tensor: its values exist only when a session runs", codes::no_value_yet);
   if (const Array* a = container.as_array()) {
@@ -319,9 +317,8 @@ Value apply_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b)
   }
   if (a.as_string() || b.as_string()) return text_binary(in, op, a, b);
   if (a.as<SequenceObject>() || b.as<SequenceObject>()) return sequence_binary(op, a, b);
-  if (op == BinaryOp::bit_or && a.as<DictObject>() && b.as<DictObject>()) {
+  if (op == BinaryOp::bit_or && a.as<DictObject>() && b.as<DictObject>())
     return dict_union(*a.as<DictObject>(), *b.as<DictObject>());
-  }
   refuse(text(op), a, b);
 }
 

@@ -51,9 +51,8 @@ Value parse_value(const std::string& name, const std::string& type, const std::s
     bad_value(name, "a number", text);
   }
   if (type == "bool") {
-    for (const char* yes : {"true", "yes", "on", "1", ""}) {
+    for (const char* yes : {"true", "yes", "on", "1", ""})
       if (text == yes) return true;
-    }
     for (const char* no : {"false", "no", "off", "0"}) {
       if (text == no) return false;
     }
@@ -84,9 +83,8 @@ Value parse_option(const std::string& name, const std::string& type, const std::
 
 std::vector<OptionInfo> scan_options(const ast::Tree& tree) {
   std::vector<OptionInfo> out;
-  for (const ast::Stmt* s : tree.body->statements) {
+  for (const ast::Stmt* s : tree.body->statements)
     if (s->kind == ast::StmtKind::option) out.push_back(info_of(static_cast<const ast::OptionStmt&>(*s)));
-  }
   return out;
 }
 

@@ -176,9 +176,7 @@ class AssignAllCode final : public StmtCode {
   }
   Flow run(Interpreter& in, Activation& a) const override {
     Value v = value_->value(in, a);
-    if (outlined_) {
-      v = located(in, span, [&] { return outlined(in, v, name_); });
-    }
+    if (outlined_) v = located(in, span, [&] { return outlined(in, v, name_); });
     for (size_t i = 0; i + 1 < targets_.size(); ++i) targets_[i]->assign(in, a, v);
     targets_.back()->assign(in, a, std::move(v));
     return Flow::normal;
@@ -283,15 +281,17 @@ class WhileCode final : public StmtCode {
 class ReturnCode final : public StmtCode {
  public:
   ReturnCode(const ast::ReturnStmt& s, const Place& place)
-      : StmtCode(s.span), value_(compile_or_null(s.value, place)), checked_(s.checked) {}
+      : StmtCode(s.span),
+        value_(s.value ? compile(*s.value, place) : compile_constant(s.span, Value())),
+        checked_(s.checked) {}
   Flow run(Interpreter& in, Activation& a) const override {
-    if (value_ && !value_->attempt(in, a, a.result)) return Flow::failed;
-    if (checked_) a.returned = value_ ? value_->span : span;
+    if (!value_.attempt(in, a, a.result)) return Flow::failed;
+    if (checked_) a.returned = value_->span;
     return Flow::returned;
   }
 
  private:
-  CodePtr value_;
+  Operand value_;
   bool checked_;
 };
 

@@ -112,17 +112,15 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
     // A look runs nothing, so it may find another error than a run.
     const bool wanted = expected && e.first().fault != Fault::internal &&
                         (check_in_progress(in) || e.first().message.find(*expected) != std::string::npos || [&] {
-                          for (const std::string& note : e.first().notes) {
+                          for (const std::string& note : e.first().notes)
                             if (note.find(*expected) != std::string::npos) return true;
-                          }
                           return false;
                         }());
     std::string wanted_text = expected ? *expected : std::string();
     leave_all(true);
     if (wanted) return;
-    if (expected && e.first().fault != Fault::internal) {
+    if (expected && e.first().fault != Fault::internal)
       e.first().notes.push_back("expected an error with the text: " + wanted_text);
-    }
     throw;
   } catch (...) {
     leave_all(true);

@@ -206,6 +206,9 @@ class TargetCode : public ast::Compiled {
   /// The slot of a name that the body owns, or -1.
   virtual int slot() const { return -1; }
   virtual void assign(Interpreter& in, Activation& a, Value value) const = 0;
+  /// The stored value that `assign` would replace, for a caller that replaces it by a number. Null if it cannot be
+  /// found at once. Runs no code of the program. Not for a look.
+  virtual Value* stored(Activation& /*a*/) const { return nullptr; }
   /// The number of values that assign_row moves into the parts of a tuple; 0 if there is no such way.
   virtual size_t width() const { return 0; }
   virtual void assign_row(Interpreter& /*in*/, Activation& /*a*/, Value* /*row*/) const {}
@@ -221,6 +224,11 @@ class Target {
   /// Whether the target takes elements of a walk as rows.
   bool takes_rows(size_t width) const { return width != 0 && width == width_; }
   void assign_row(Interpreter& in, Activation& a, Value* row) const { code_->assign_row(in, a, row); }
+  /// Does what TargetCode::stored does.
+  PXL_INLINE Value* stored(const Interpreter& in, Activation& a) const {
+    if (is_plain(in, a)) return &a.scope->slot(static_cast<size_t>(slot_));
+    return in.checking ? nullptr : code_->stored(a);
+  }
   PXL_INLINE void assign(Interpreter& in, Activation& a, Value value) const {
     if (is_plain(in, a)) [[likely]]
       a.scope->slot(static_cast<size_t>(slot_)) = std::move(value);

@@ -438,16 +438,15 @@ class CallCode : public Code {
           break;
         case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
         case ast::Argument::spread:
-          located(in, arg.span, [&]() -> Value {
+          located(in, arg.span, [&] {
             for (Value& item : elements_of(in, v)) {
               args.positional.push_back(std::move(item));
               args.spans.push_back(arg.span);
             }
-            return {};
           });
           break;
         case ast::Argument::spread_named:
-          located(in, arg.span, [&]() -> Value {
+          located(in, arg.span, [&] {
             auto* dict = v.as<DictObject>();
             if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
             for (auto& [key, value] : dict->items) {
@@ -455,7 +454,6 @@ class CallCode : public Code {
               if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr_of(in, key));
               args.named.push_back({*name, value, arg.span});
             }
-            return {};
           });
           break;
       }
@@ -502,7 +500,7 @@ class ValueCallCode final : public AttemptedCode<ValueCallCode, CallCode> {
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     const Value* callee = callee_.named(a);
     if (auto* f = callee ? callee->as<FunctionObject>() : nullptr)
-      if (!look_ && f->code->serial == function_) [[likely]]
+      if (!look_ && takes(*f->code)) [[likely]]
         return call_plain(in, a, *f, out);
     return call_other(in, a, out);
   }

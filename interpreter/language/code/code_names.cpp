@@ -107,20 +107,26 @@ class NameTarget final : public TargetCode {
  public:
   NameTarget(const ast::NameExpr& e, int slot) : e_(e), slot_(slot) {}
   int slot() const override { return e_.nonlocal ? -1 : slot_; }
+  Value* stored(Activation& a) const override {
+    if (e_.nonlocal) {
+      const ScopePtr* body = place_.body(a);
+      if (body) record_change(*body);
+      return body ? &(*body)->slot(place_.slot()) : nullptr;
+    }
+    if (a.round) return nullptr;
+    if (slot_ >= 0) return &a.scope->slot(static_cast<size_t>(slot_));
+    return version_ && a.scope->version() == version_ ? &a.scope->added()[index_].value : nullptr;
+  }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     observed(in.checking, e_.span, value);
+    // The old value is destroyed after the new value is in place, since its destructor may read the scope.
+    if (Value* at = e_.nonlocal && in.checking ? nullptr : stored(a)) {
+      *at = std::move(value);
+      return;
+    }
     if (e_.nonlocal && !in.checking) return assign_outside(in, a, std::move(value));
     if (e_.nonlocal || a.round) return located(in, e_.span, [&] { bind_name(in, a, e_.interned, std::move(value)); });
     Scope& s = *a.scope;
-    // The old value is destroyed after the new value is in place, since its destructor may read the scope.
-    if (slot_ >= 0) {
-      s.slot(static_cast<size_t>(slot_)) = std::move(value);
-      return;
-    }
-    if (s.version() == version_ && version_) {
-      s.added()[index_].value = std::move(value);
-      return;
-    }
     s.bind(e_.interned, std::move(value));
     version_ = s.version();
     index_ = s.added().size();  // a new name is the last one
@@ -131,11 +137,6 @@ class NameTarget final : public TargetCode {
  private:
   /// Assigns to a nonlocal name in an enclosing body, where the name keeps its place.
   void assign_outside(Interpreter& in, Activation& a, Value value) const {
-    if (const ScopePtr* body = place_.body(a)) {
-      record_change(*body);
-      (*body)->slot(place_.slot()) = std::move(value);
-      return;
-    }
     located(in, e_.span, [&] { bind_name(in, a, e_.interned, std::move(value)); });
     place_ = OuterPlace();
     const ScopePtr at = nonlocal_scope(a.scope->outer, e_.interned);

@@ -199,6 +199,8 @@ class BinaryCode final : public AttemptedCode<BinaryCode<op, simple>> {
     Operands o;
     if (!o.attempt(in, a, left_, right_, out)) return false;
     if (computed<op>(*o.left, *o.right, out)) return true;
+    const bool copies = op == BinaryOp::add && o.left != &o.made_left && o.left->is_text() && o.right->is_text();
+    if (copies) o.left = new (&o.made_left) Value(*o.left->as_string());
     if (op == BinaryOp::add && o.left == &o.made_left && joined_in_place(o.made_left, *o.right, 1))
       new (&out) Value(std::move(o.made_left));
     else
@@ -216,8 +218,8 @@ class BinaryCode final : public AttemptedCode<BinaryCode<op, simple>> {
   QuickTries tries_;
 };
 
-/// `target += value`. The parts of the target (names, members, subscripts) are evaluated twice, for the read and the
-/// write.
+/// `target += value`. A stored number is replaced where it is. Otherwise the parts of the target (names, members,
+/// subscripts) are evaluated twice, for the read and the write.
 template <BinaryOp op>
 class AugmentedCode final : public StmtCode {
  public:
@@ -227,20 +229,13 @@ class AugmentedCode final : public StmtCode {
         left_(compile(*s.targets[0], place)),
         right_(compile(*s.value, place)),
         leaf_right_(right_->is_leaf()),
-        tries_{&left_, &right_} {
-    if (s.targets[0]->kind == ast::ExprKind::name && op == BinaryOp::add)
-      slot_ = slot_of(as<ast::NameExpr>(*s.targets[0]).interned, place);
-  }
+        tries_{&left_, &right_} {}
   Flow run(Interpreter& in, Activation& a) const override {
     if (tries_) {
-      Scalar left, right, out;
-      const Value* x = left_.quick(a, left);
-      const Value* y = x ? right_.quick(a, right) : nullptr;
-      if (y && computed<op>(*x, *y, out.value)) {
-        in.here = span;
-        target_.assign_stored(in, a, out.value);
-        return Flow::normal;
-      }
+      Scalar room;
+      Value* at = target_.stored(in, a);
+      const Value* right = at ? right_.quick(a, room) : nullptr;
+      if (right && computed<op>(*at, *right, *at)) return Flow::normal;
       tries_.failed();
     }
     return full(in, a);
@@ -257,11 +252,9 @@ class AugmentedCode final : public StmtCode {
       target_.assign(in, a, std::move(out));
       return Flow::normal;
     }
-    if (slot_ >= 0 && !a.round) {
-      const Value& slot = a.scope->slot(static_cast<size_t>(slot_));
-      const bool held = made_left.is_object() && slot.is_object() && made_left.object() == slot.object();
-      if (joined_in_place(slot, right, held ? 2 : 1)) return Flow::normal;
-    }
+    if (const Value* at = op == BinaryOp::add && left.is_object() ? target_.stored(in, a) : nullptr)
+      if (at->is_object() && at->object() == left.object() && joined_in_place(*at, right, &left == at ? 1 : 2))
+        return Flow::normal;
     const Value x = left, y = right;
     target_.assign(in, a, located(in, span, [&] { return apply_binary(in, op, x, y); }));
     return Flow::normal;
@@ -271,7 +264,6 @@ class AugmentedCode final : public StmtCode {
   Operand left_, right_;
   bool leaf_right_;
   QuickTries tries_;
-  int slot_ = -1;  ///< slot of a target to which text or elements may be appended
 };
 
 CodePtr make_binary(BinaryOp op, const Span& at, CodePtr left, CodePtr right) {

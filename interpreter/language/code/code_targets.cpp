@@ -26,6 +26,11 @@ using ast::ExprKind;
 class MemberTarget final : public TargetCode {
  public:
   MemberTarget(const ast::MemberExpr& e, const Place& place) : e_(e), name_(e.name), base_(compile(*e.base, place)) {}
+  Value* stored(Activation& a) const override {
+    Scalar room;
+    const Value* base = base_.quick(a, room);
+    return base ? field_.changing(*base, name_) : nullptr;
+  }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     try {
       Value made;
@@ -54,24 +59,37 @@ class ElementTarget final : public TargetCode {
         base_(compile(*e.base, place)),
         keys_(compile(e.subscripts, place)),
         one_leaf_(keys_.size() == 1 && !e.trailing_comma && keys_[0]->is_leaf()) {}
+  Value* stored(Activation& a) const override {
+    Scalar made, other;
+    const Value* base = one_leaf_ ? base_.quick(a, made) : nullptr;
+    const Value* key = base ? keys_[0].quick(a, other) : nullptr;
+    if (Value* at = key ? list_element(*base, *key) : nullptr) return at;
+    auto* dict = key ? base->as<DictObject>() : nullptr;
+    const Value* value = dict ? dict->find(*key) : nullptr;
+    if (value) dict->changing();
+    return const_cast<Value*>(value);
+  }
   void assign(Interpreter& in, Activation& a, Value value) const override {
     Scalar made, other;
     const Value* base = one_leaf_ && !in.checking ? base_.quick(a, made) : nullptr;
     const Value* key = base ? keys_[0].quick(a, other) : nullptr;
-    auto* list = key ? base->as<ListObject>() : nullptr;
-    if (list && key->is_int64() && static_cast<uint64_t>(key->int64()) < list->items.size()) {
+    if (Value* at = key ? list_element(*base, *key) : nullptr) {
       in.here = e_.span;
-      list->changing();
-      list->items[static_cast<size_t>(key->int64())] = std::move(value);
+      *at = std::move(value);
       return;
     }
-    if (auto* dict = key ? base->as<DictObject>() : nullptr) return put(in, *dict, *key, std::move(value));
+    if (auto* dict = key ? base->as<DictObject>() : nullptr)
+      return located(in, e_.span, [&] { dict->put(*key, std::move(value)); });
     assign_in_full(in, a, std::move(value));
   }
 
  private:
-  void put(Interpreter& in, DictObject& dict, const Value& key, Value value) const {
-    located(in, e_.span, [&] { dict.put(key, std::move(value)); });
+  /// An element of a list, which is about to change; null for other values.
+  static Value* list_element(const Value& base, const Value& key) {
+    auto* list = base.as<ListObject>();
+    if (!list || !key.is_int64() || static_cast<uint64_t>(key.int64()) >= list->items.size()) return nullptr;
+    list->changing();
+    return &list->items[static_cast<size_t>(key.int64())];
   }
   __attribute__((noinline)) void assign_in_full(Interpreter& in, Activation& a, Value value) const {
     try {
@@ -82,7 +100,7 @@ class ElementTarget final : public TargetCode {
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       if (&base == &made_base && base.as_array() && base.object().use_count() == 1) refuse_copy();
       if (in.checking) return look_at_element(in, base, key, std::move(value));
-      if (auto* dict = base.as<DictObject>()) return put(in, *dict, key, std::move(value));
+      if (auto* dict = base.as<DictObject>()) return dict->put(key, std::move(value));
       base.object()->set_index(in, key, std::move(value));
     } catch (Error& e) {
       e.locate(e_.span, in.frames);

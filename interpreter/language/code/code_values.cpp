@@ -78,9 +78,8 @@ class ItemsCode {
         continue;
       }
       const Value v = item.code.value(in, a);
-      located(in, item.span, [&]() -> Value {
+      located(in, item.span, [&] {
         for (Value& e : elements_of(in, v)) out.push_back(std::move(e));
-        return {};
       });
     }
   }
@@ -114,35 +113,32 @@ class SequenceCode final : public AttemptedCode<SequenceCode<Sequence>> {
 class DictCode final : public AttemptedCode<DictCode> {
  public:
   DictCode(const ast::DictExpr& e, const Place& place) : AttemptedCode(e.span) {
-    for (auto& [key, value] : e.items) items_.push_back({compile_or_null(key, place), compile(*value, place)});
+    for (auto& [key, value] : e.items)
+      items_.emplace_back(key ? std::optional<Operand>(compile(*key, place)) : std::nullopt, compile(*value, place));
   }
   bool attempt(Interpreter& in, Activation& a, Value& out) const override {
     auto dict = make_ref<DictObject>();
     for (auto& [key, value] : items_) {
       if (!key) {
         const Value v = value->value(in, a);
-        located(in, value->span, [&]() -> Value {
+        located(in, value->span, [&] {
           auto* other = v.as<DictObject>();
           if (!other) type_error("`**` in a dict needs a dict, not " + with_article(v.type_name()));
           for (auto& [k, w] : other->items) dict->put(k, w);
-          return {};
         });
         continue;
       }
-      const Value k = key->value(in, a);
-      Value v;
-      if (!value.attempt(in, a, v)) {
-        out = std::move(v);
-        return false;
-      }
-      located(in, key->span, [&] { dict->put(k, std::move(v)); });
+      Value made, v;
+      const Value& k = value.is_leaf() ? key->borrow(in, a, made) : key->keep(in, a, made);
+      if (!value.attempt(in, a, v)) return passed_on(v, out);
+      located(in, (*key)->span, [&] { dict->put(k, std::move(v)); });
     }
     new (&out) Value(std::move(dict));
     return true;
   }
 
  private:
-  std::vector<std::pair<CodePtr, Operand>> items_;
+  std::vector<std::pair<std::optional<Operand>, Operand>> items_;
 };
 
 class FStringCode final : public Code {
@@ -150,7 +146,9 @@ class FStringCode final : public Code {
   FStringCode(const ast::FStringExpr& e, const Place& place) : Code(e.span), pieces_(pieces(e.pieces, place)) {}
   Value value(Interpreter& in, Activation& a) const override {
     std::string out;
+    out.reserve(std::min(size_, max_reserved));
     add(in, a, pieces_, out);
+    size_ = out.size();
     return out;
   }
 
@@ -208,6 +206,8 @@ class FStringCode final : public Code {
   }
 
   std::vector<Piece> pieces_;
+  static constexpr size_t max_reserved = 128;  // bytes; longer texts grow in few steps
+  mutable size_t size_ = 0;                    ///< size of the text that was made last
 };
 
 class LambdaCode final : public Code {

@@ -86,10 +86,7 @@ class ComprehensionCode final : public Code {
     }
     const Value key = key_->value(in, inner);
     Value value = value_.value(in, inner);
-    located(in, key_->span, [&]() -> Value {
-      made.dict->put(key, std::move(value));
-      return {};
-    });
+    located(in, key_->span, [&] { made.dict->put(key, std::move(value)); });
   }
 
   ScopePtr new_scope(const ScopePtr& outer) const {

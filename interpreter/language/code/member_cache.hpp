@@ -23,14 +23,20 @@ class FieldCache {
   }
   /// Sets a field that the instance already has. It takes the value only if it returns true.
   bool set(Interpreter& in, const Value& base, Name name, Value& value) const {
-    auto* m = base.as<ModuleInstance>();
-    Value* v = m ? place(*m, name) : nullptr;
-    if (!v || own_method(*v)) return false;
+    Value* v = changing(base, name);
+    if (!v) return false;
     // The field's value may hold the instance itself through other values.
-    if (value.is_object() && !value.as_string()) evaluator_of(in).remember(m->scope);
-    m->changing();
+    if (value.is_object() && !value.as_string()) evaluator_of(in).remember(base.as<ModuleInstance>()->scope);
     std::swap(*v, value);
     return true;
+  }
+  /// A field that the instance already has, and that is about to change; null if there is none.
+  Value* changing(const Value& base, Name name) const {
+    auto* m = base.as<ModuleInstance>();
+    Value* v = m ? place(*m, name) : nullptr;
+    if (!v || own_method(*v)) return nullptr;
+    m->changing();
+    return v;
   }
 
  private:
