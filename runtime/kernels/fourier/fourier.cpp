@@ -160,7 +160,7 @@ SplitPlan split_plan(LinePlan::Form form, int64_t n, int64_t row_unit = 1) {
 int64_t numbers_of(LinePlan::Form form, int64_t n) { return form != LinePlan::Form::complex && n % 2 == 0 ? n / 2 : n; }
 
 /// The most lines that take less time one after the other, each as rows and columns, than side by side in eight lanes.
-int64_t most_apart(int64_t numbers) {
+int64_t few_lines(int64_t numbers) {
   return numbers >= 1000 ? 7 : numbers >= 500 ? 6 : numbers >= 250 ? 4 : numbers >= 192 ? 2 : 0;
 }
 
@@ -366,7 +366,7 @@ Kernel fourier_kernel(const TensorSpec& t, bool inverse, int64_t real, int64_t a
   const AxisLines lines_of(numbers, axis);
   const int64_t n = real > 0 ? real : lines_of.extent;
   if (n == 0 || lines_of.outer == 0 || lines_of.inner == 0) return Kernel([](const Buffers&) {});
-  const auto plan = kept_plan(form, inverse, n, lines_of.outer * lines_of.inner <= most_apart(numbers_of(form, n)));
+  const auto plan = kept_plan(form, inverse, n, lines_of.outer * lines_of.inner <= few_lines(numbers_of(form, n)));
   if (t.dtype == DType::float32) return lines<float>(plan, lines_of.outer, lines_of.inner);
   if (t.dtype == DType::float64) return lines<double>(plan, lines_of.outer, lines_of.inner);
   return {};
