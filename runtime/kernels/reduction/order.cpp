@@ -144,6 +144,31 @@ void run_along(const T* x, T* out, int64_t n, int64_t step, Lines together, Apar
     }
 }
 
+/// Running sums or products of a line of float32 or narrower numbers. Four elements are joined before their total is,
+/// so that they do not wait for it; four of them do not overflow float64.
+template <bool product, class T>
+void run_in_fours(const T* x, T* out, int64_t n, int64_t step, bool exclusive) {
+  const auto joined = [](double a, double b) { return product ? a * b : a + b; };
+  const auto value_at = [&](int64_t i) { return static_cast<double>(key(x[i * step])); };
+  const auto put = [&](int64_t i, double before, double after) {
+    out[i * step] = static_cast<T>(static_cast<float>(exclusive ? before : after));
+  };
+  double total = product ? 1 : 0;
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const double first = value_at(i), two = joined(first, value_at(i + 1)), third = value_at(i + 2);
+    const double three = joined(two, third), four = joined(two, joined(third, value_at(i + 3)));
+    const double a = joined(total, first), b = joined(total, two), c = joined(total, three), d = joined(total, four);
+    put(i, total, a), put(i + 1, a, b), put(i + 2, b, c), put(i + 3, c, d);
+    total = d;
+  }
+  for (; i < n; ++i) {
+    const double next = joined(total, value_at(i));
+    put(i, total, next);
+    total = next;
+  }
+}
+
 template <bool product, class T>
 Kernel running_of(const AxisLines& lines, bool exclusive, bool reverse) {
   // Floating dtypes accumulate in float64; integers wrap.
@@ -164,7 +189,12 @@ Kernel running_of(const AxisLines& lines, bool exclusive, bool reverse) {
     };
     int64_t o = begin;
     for (; o + together <= end; o += together) run_lines(o, together);
-    for (; o < end; ++o) run_lines(o, Fixed<1>{});
+    for (; o < end; ++o) {
+      if constexpr (std::is_floating_point_v<compute_type<T>> && sizeof(T) < sizeof(double))
+        run_in_fours<product>(b.input<T>(0) + o * n + first, b.output<T>(0) + o * n + first, n, step, exclusive);
+      else
+        run_lines(o, Fixed<1>{});
+    }
   });
 }
 
