@@ -135,7 +135,18 @@ struct AlongAxis {
   /// Calls f for the runs of units [begin, end).
   void each(const Buffers& b, int64_t begin, int64_t end, RunFn f, const std::byte* from, std::byte* to) const {
     int64_t at[CheckedIndices::piece];
-    for (int64_t u = begin; u < end; ++u) {
+    // Short lines share a run: their indices become places.
+    const bool is_short = inner == 1 && !by_slice && 0 < count && count <= 8;
+    const int64_t lines = is_short ? CheckedIndices::piece / count : 0;
+    for (int64_t u = begin; u < end && is_short; u += lines) {
+      const int64_t last = std::min(u + lines, end);
+      if (!index.read(b, u * count, (last - u) * count, at)) continue;
+      int64_t* place = at;
+      for (int64_t o = u; o < last; ++o)
+        for (int64_t k = 0; k < count; ++k) *place++ += o * extent;
+      f({0, 0, 1, u * count, at, (last - u) * count}, from, to);
+    }
+    for (int64_t u = begin; u < end && !is_short; ++u) {
       const int64_t o = u / blocks, c = u % blocks * columns, width = std::min(columns, inner - c);
       const int64_t offset = o * extent * inner + c;
       if (inner == 1 || by_slice) {
