@@ -165,6 +165,34 @@ std::vector<Expr> expand_categorical(OpBuilder& at, const OpArgs& args) {
   return {at.one("argmax", {logits + gumbel(at, args.expr(1), t.shape())}, {{"axis", int64_t{-1}}})};
 }
 
+/// The last element of each row, as an axis of one element.
+Expr last_of(const Expr& t) { return narrow(t, static_cast<size_t>(t.rank() - 1), t.shape().back() - 1, 1); }
+
+/// How many elements of ascending rows [..., n] are at most x [..., k, 1]: [..., k]. None is negative. Long rows are
+/// searched in blocks, behind zeros that make the blocks equal.
+Expr place_of(Expr rows, const Expr& x) {
+  OpBuilder& at = rows.builder();
+  const auto count = [&](const Expr& among) {
+    return reduced("sum", cast(at.one("less_equal", {among, x}), DType::int32), int64_t{-1}, false);
+  };
+  const auto each = [](Shape shape) { return shape.insert(shape.end() - 1, 1), shape; };
+  const int64_t n = rows.shape().back();
+  constexpr int64_t long_row = 256;
+  if (n < long_row) return count(reshape(rows, each(rows.shape())));
+  // An element that is taken takes as long as eight that are compared.
+  const int64_t size = std::lround(std::sqrt(static_cast<double>(n) / 8)), blocks = (n + size - 1) / size;
+  std::vector<int64_t> padding(2 * rows.shape().size(), 0);
+  padding[rows.shape().size() - 1] = blocks * size - n;
+  Shape split = rows.shape(), ends = rows.shape(), block = x.shape();
+  split.back() = ends.back() = blocks, split.push_back(size), block.back() = size;
+  rows = reshape(at.one("pad", {rows}, {{"padding", padding}}), split);
+  const Expr number = count(reshape(last_of(rows), each(ends)));
+  const Expr places = at.one("broadcast_to", {reshape(number, x.shape())}, {{"shape", block}});
+  const Expr within = count(at.one("take_along", {rows, places}, {{"axis", int64_t{-2}}}));
+  const auto whole = [&](int64_t v) { return at.scalar(static_cast<double>(v), DType::int32); };
+  return number * whole(size) + within - whole(blocks * size - n);
+}
+
 std::vector<Expr> expand_multinomial(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   check_categories("multinomial", t);
@@ -176,17 +204,15 @@ std::vector<Expr> expand_multinomial(OpBuilder& at, const OpArgs& args) {
   const Expr weights = at.one("checked_weights", {cast(t, DType::float32)}, {{"logits", false}});
   if (!again)
     return {at.emit("topk", {of_op("log", weights) + gumbel(at, args.expr(1), t.shape())}, {{"k", samples}})[1]};
-  // The category of a part of all weights, from the first one on. In float64 no part of float32 rounds to the whole.
+  // The category of a part of all weights, from the first one on. A part that rounds to the whole counts as 0.
   const int64_t last = t.rank() - 1;
-  const Expr ends = at.one("cumsum", {cast(weights, DType::float64)}, {{"axis", last}});
-  Shape drawn = t.shape(), row = t.shape();
+  const Expr ends = at.one("cumsum", {weights}, {{"axis", last}}), whole = last_of(ends);
+  Shape drawn = t.shape();
   drawn.back() = samples;
   const Expr u = at.one("random_uniform", {args.expr(1)}, {{"shape", drawn}, {"dtype", DType::float32}});
-  const Expr part = cast(u, DType::float64) * reduced("max", ends, last, true);
-  row.insert(row.end() - 1, 1);
+  const Expr part = at.one("select", {at.one("less", {u * whole, whole}), u * whole, zero_of(u)});
   drawn.push_back(1);
-  const Expr is_before = at.one("less_equal", {reshape(ends, row), reshape(part, drawn)});
-  return {reduced("sum", cast(is_before, DType::int32), last + 1, false)};
+  return {place_of(ends, reshape(part, drawn))};
 }
 
 std::vector<Expr> expand_top_p(OpBuilder& at, const OpArgs& args) {
