@@ -316,9 +316,12 @@ Kernel svd_kernel(const TensorSpec& t) {
       else
         std::copy_n(from, x.size(), a);
       if (lapack::gesdd(rows, columns, a, s, first, second, b.workspace(work), size, b.workspace(whole))) return 1;
+      // Column j of U, and row j of V^T, where LAPACK wrote them.
+      T *of_u = tall ? first : u, *of_v = tall ? second : vt;
+      const int64_t u_step = tall ? 1 : k, v_step = tall ? k : 1;
+      for (int64_t j = 0; j < k; ++j, of_u += tall ? x.m : 1, of_v += tall ? 1 : x.n)
+        if (points_down(of_u, x.m, u_step)) negate(of_u, x.m, u_step), negate(of_v, x.n, v_step);
       if (tall) transpose(first, k, x.m, u), transpose(second, x.n, k, vt);
-      for (int64_t j = 0; j < k; ++j)
-        if (points_down(u + j, x.m, k)) negate(u + j, x.m, k), negate(vt + j * x.n, x.n, 1);
       return 0;
     };
     return each_matrix(x.count, time_of(10.0 * static_cast<double>(x.size()) * x.k()), layout, body,
