@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "interpreter/graphs/modules/trees.hpp"
 #include "interpreter/language/check.hpp"
@@ -306,7 +307,6 @@ Value read_metadata(Interpreter&, const Arguments& args) {
 
 }  // namespace
 
-std::span<const FileFormat> file_formats() { return formats; }
 const FileFormat& format_to_read(std::string_view function, const std::string& path) {
   return format_of(function, path, false);
 }

@@ -1,7 +1,6 @@
 // File formats by suffix: one row per format.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +21,6 @@ struct FileFormat {
   Value (*look)(const std::string& path) = nullptr;  ///< what the file's header tells of the value; may be null
   Array (*read)(const std::string& path) = nullptr;
 };
-
-std::span<const FileFormat> file_formats();
 
 /// The format of a path that `function` reads. Throws an error that lists the formats.
 const FileFormat& format_to_read(std::string_view function, const std::string& path);

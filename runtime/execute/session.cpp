@@ -238,6 +238,4 @@ Session::MemoryUse Session::memory() const {
   return use;
 }
 
-std::string Session::print_plans() const { return state_->engine->plans(); }
-
 }  // namespace pxl

@@ -166,8 +166,6 @@ class Session {
   MemoryUse memory() const;
   /// Counters of the engine over all runs so far, by name; empty if it counts nothing.
   std::vector<std::pair<std::string_view, int64_t>> counts() const;
-  /// Plans in text form, for debugging: the main graph's, then those of called graphs.
-  std::string print_plans() const;
 
  private:
   struct State;

@@ -5,12 +5,6 @@
 
 namespace pxl {
 
-constexpr bool has_operand(const OpRow& row) {
-  for (const Param& p : row.params)
-    if (is_operand(p.kind)) return true;
-  return false;
-}
-
 constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
 
 constexpr bool has_group(const OpRow& row) {

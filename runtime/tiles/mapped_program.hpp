@@ -65,7 +65,6 @@ class MappedProgram {
   }  ///< the main graph first, callers before callees
   int graph_index(const Graph* graph) const { return index_.at(graph); }
 
-  bool has_candidates(const Op& op) const { return node_of_op_.count(&op) > 0; }
   const std::vector<OpCandidate>& candidates(const Op& op) const;
   int chosen(const Op& op) const;
   const OpCandidate& candidate(const Op& op) const { return candidates(op)[static_cast<size_t>(chosen(op))]; }

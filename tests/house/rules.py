@@ -4,7 +4,7 @@ import tempfile
 import unicodedata
 
 from tests.docs import coverage, links
-from tests.house import budgets, kinds, prose, statics
+from tests.house import budgets, kinds, prose, statics, unused
 from tests.support.harness import ROOT, TESTS, Unavailable, run
 
 def declared_layers():
@@ -545,6 +545,8 @@ def house_tests(tally, build, lists):
     tally.add("house: formatting", formatting)
     tally.add("house: no constant hides another", hidden_constants)
     tally.add("house: nothing left over", leftovers)
+    tally.add("house: something calls each function", lambda: unused.problems(ROOT, tracked(*unused.CODE)))
+    tally.add("house: planted functions without a call are found", unused.planted_functions_are_found)
     tally.add("house: docs/coverage.md", coverage.check)
     tally.add("house: sentences are short and direct", lambda: prose.problems(prose.rooms(tracked(*prose.FILES)), prose.ratchet()))
     tally.add("house: planted sentences are found", prose.planted_sentences_are_found)

@@ -105,7 +105,6 @@ class ExecutionEngine {
   virtual Profile* times() { return nullptr; }
   virtual std::string profile() const { return {}; }  ///< of an engine that has no times
   virtual Measurement measure() const { return {}; }  ///< of an engine that has times
-  virtual std::string plans() const { return {}; }
   virtual int64_t constant_bytes() const { return 0; }
   virtual int64_t arena_bytes() const { return 0; }
   /// Counters of the engine over all runs so far, by name.

@@ -73,12 +73,6 @@ class PlannedEngine : public ExecutionEngine {
     return measured(replicas == 1 ? task_.ir.name() : fmt::format("{}, {} replicas", task_.ir.name(), replicas),
                     program_.steps(), *planned_->profile, planned_->plan);
   }
-  std::string plans() const override {
-    std::string text = print_plan(planned_->plan);
-    for (const Plan* plan : planned_->planner.plans())
-      if (plan != &planned_->plan) text += print_plan(*plan);
-    return text;
-  }
   int64_t constant_bytes() const override {
     int64_t bytes = 0;
     for (const Plan* plan : planned_->planner.plans()) bytes += plan->constant_bytes;

@@ -86,8 +86,6 @@ std::vector<GemmPoint> plan_points() {
 
 }  // namespace
 
-std::span<const GemmRow> gemm_rows() { return gemm_table; }
-
 const std::vector<GemmPoint>& gemm_points() {
   static const auto& points = never_destroyed(plan_points());
   return points;

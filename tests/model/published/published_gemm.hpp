@@ -17,7 +17,6 @@ struct GemmRow {
   int64_t rows, depth, columns;
   double half_2, half_4, quarter_2;
 };
-std::span<const GemmRow> gemm_rows();
 
 /// One measurement and the model's prediction. The model replaces bfloat16 by float16, and BFLOAT8_B (1.06 bytes an
 /// element) by float8.

@@ -31,9 +31,6 @@ struct OneOp {
     return std::ranges::any_of(
         graph.tensors(), [](const auto& t) { return is_floating(t->spec.dtype) && t->spec.dtype != DType::float64; });
   }
-  bool is_differentiable() const {
-    return std::ranges::all_of(graph.ops(), [](const auto& op) { return op->row->gradient != nullptr; });
-  }
 };
 
 inline bool is_of_interest(const OpRow& row) {
