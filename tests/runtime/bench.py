@@ -22,7 +22,7 @@ for i in range(20) { s.run(x = ones([4, 16])) }
 
 
 def call(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600, cwd=ROOT)
     return done.returncode, done.stdout, done.stderr
 
 
