@@ -204,7 +204,7 @@ std::vector<Expr> expand_multinomial(OpBuilder& at, const OpArgs& args) {
   const Expr weights = at.one("checked_weights", {cast(t, DType::float32)}, {{"logits", false}});
   if (!again)
     return {at.emit("topk", {of_op("log", weights) + gumbel(at, args.expr(1), t.shape())}, {{"k", samples}})[1]};
-  // The category of a part of all weights, from the first one on. A part that rounds to the whole counts as 0.
+  // The first category whose running sum is above a part of the whole sum. A part that rounds to the whole is 0.
   const int64_t last = t.rank() - 1;
   const Expr ends = at.one("cumsum", {weights}, {{"axis", last}}), whole = last_of(ends);
   Shape drawn = t.shape();
